@@ -1,0 +1,1 @@
+"""What is published: a pure function from records to tables, figures and verdicts."""

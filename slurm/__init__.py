@@ -1,0 +1,1 @@
+"""Where the matrix runs at scale: sweeps on SLURM through submitit."""

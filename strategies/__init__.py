@@ -1,0 +1,1 @@
+"""How an encoder is adapted: one file per strategy, and the machinery that they share."""
