@@ -1,0 +1,342 @@
+"""What a run leaves: one JSON file per cell, written whole or not at all, read with nothing taken on trust.
+
+A record is named by the SHA-256 of its cell's canonical JSON. Boards need no task code to read it: every metric
+carries its own direction, bounds and chance level. This module needs neither torch nor mteb.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from thawbench.contracts import Curve, Seeds, Stream
+from thawbench.errors import ThawbenchError, UserError
+from thawbench.suite.strict_json import canonical_json as canonical_json
+from thawbench.suite.strict_json import decode, loads
+
+SCHEMA = 1
+_ROUNDING = 1e-9
+"""How far beyond its bounds a metric may be: a correlation of 1.0000000000000002 is a 1."""
+
+Status = Literal["ok", "degenerate", "failed", "timeout", "not_applicable"]
+
+
+class DamagedRecordError(ThawbenchError):
+    """A record that cannot be read. The text names the file and the field."""
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A `contracts.Metric` with what was found; None where it could not be taken.
+
+    Raises:
+        ValueError: the value is not finite, or outside its bounds.
+    """
+
+    name: str
+    value: float | None
+    direction: Literal["up", "down", "none"] = "up"
+    lower: float | None = 0.0
+    upper: float | None = 1.0
+    chance: float | None = None
+    main: bool = False
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            return
+        if not math.isfinite(self.value):
+            raise ValueError(f"metric {self.name} is {self.value}, which is not finite")
+        low = -math.inf if self.lower is None else self.lower
+        high = math.inf if self.upper is None else self.upper
+        if not low - _ROUNDING <= self.value <= high + _ROUNDING:
+            raise ValueError(f"metric {self.name} is {self.value}, outside its bounds {low} to {high}")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a cell failed."""
+
+    type: str
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a cell cost. Seconds of fit and encode are those of a cold cache; `wall_s` is what was really waited."""
+
+    fit_s: float = 0.0
+    encode_s: float = 0.0
+    evaluate_s: float = 0.0
+    wall_s: float = 0.0
+    peak_memory_mb: float | None = None
+    trainable_parameters: int = 0
+    total_parameters: int = 0
+    texts: int = 0
+    tokens: int = 0
+    truncated: int = 0
+    zero_vectors: int = 0
+    tokens_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where a cell ran; `commit` and `dirty` are None outside a checkout."""
+
+    python: str
+    packages: Mapping[str, str]
+    commit: str | None
+    dirty: bool | None
+    device: str
+    cpu: str
+    threads: int
+    precision: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One cell's outcome.
+
+    Attributes:
+        key: `key_of(cell)`.
+        strategy, task, backbone: as they were spelled; boards show these.
+        control: the strategy is a yardstick, no contender.
+        cell: what the key hashes, plain JSON: `schema`, `task` {name, version, fingerprint, revision} and
+            `adaptation` {backbone {weights, …}, steps [{…, seeds}, …]}.
+        seeds: as asked for; `draws` says which of the streams this cell depends on.
+        started: UTC, ISO 8601.
+        attempts: 1, and one more for each retry after `failed` or `timeout`.
+        reason: why it is `degenerate` or `not_applicable`, else empty.
+        trace, rows: parquet files, relative to the results folder.
+
+    Raises:
+        ValueError: the parts contradict one another.
+    """
+
+    key: str
+    status: Status
+    strategy: str
+    task: str
+    family: str
+    backbone: str
+    control: bool
+    cell: Mapping[str, Any]
+    seeds: Seeds
+    draws: tuple[Stream, ...]
+    environment: Environment
+    started: str
+    usage: Usage = dataclasses.field(default_factory=Usage)
+    metrics: tuple[MetricValue, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    dev_score: float | None = None
+    attempts: int = 1
+    failure: Failure | None = None
+    reason: str = ""
+    trace: str | None = None
+    rows: str | None = None
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cell", json.loads(canonical_json(self.cell)))
+        if self.key != key_of(self.cell):
+            raise ValueError("key is not the SHA-256 of cell")
+        _check_cell(self.cell)
+        if self.status == "ok" and (self.main is None or self.main.value is None):
+            raise ValueError("metrics has no main value, and status is ok")
+        if self.status in ("failed", "timeout") and self.failure is None:
+            raise ValueError(f"failure is missing, and status is {self.status}")
+        if self.status in ("degenerate", "not_applicable") and not self.reason:
+            raise ValueError(f"reason is empty, and status is {self.status}")
+
+    @property
+    def final(self) -> bool:
+        """Not to be run again."""
+        return self.status in ("ok", "degenerate")
+
+    @property
+    def main(self) -> MetricValue | None:
+        """The metric that boards rank by."""
+        return next((metric for metric in self.metrics if metric.main), None)
+
+    def metric(self, name: str) -> MetricValue | None:
+        """A metric by its name."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, `from_json`'s inverse."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Any, where: str = "record") -> "Record":
+        """A record out of parsed JSON.
+
+        Raises:
+            DamagedRecordError: a field is missing, unknown or of another type, or two of them contradict each other.
+        """
+        try:
+            return decode(cls, value)
+        except ValueError as error:
+            raise DamagedRecordError(f"{where}: {error}") from None
+
+
+def key_of(cell: Mapping[str, Any]) -> str:
+    """A cell's key: SHA-256 (hex) of its canonical JSON."""
+    return hashlib.sha256(canonical_json(cell).encode()).hexdigest()
+
+
+class RecordStore:
+    """The records of one results folder, in files `records/<two hex digits>/<key>.json`.
+
+    Any number of processes may share a folder: each write is one rename.
+
+    Args:
+        folder: the results folder.
+        read_only: neither create nor rename anything; damaged records stay where they are.
+
+    Attributes:
+        damaged: the damaged records that this store met, where they are now.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.folder = folder
+        self.damaged: list[Path] = []
+        self._records = folder / "records"
+        self._read_only = read_only
+        if not read_only:
+            try:
+                self._records.mkdir(parents=True, exist_ok=True)
+                _replace(self._records / "probe", b"probe")
+                (self._records / "probe").unlink(missing_ok=True)
+            except OSError as error:
+                raise UserError(
+                    f"the results folder {folder} cannot be written to ({_why(error)}); choose another with --results"
+                ) from None
+
+    def path(self, key: str) -> Path:
+        """Where the record of this key is, or would be."""
+        return self._records / key[:2] / f"{key}.json"
+
+    def read(self, key: str) -> Record | None:
+        """The record, or None if there is none. A damaged one is set aside, noted in `damaged`, and gives None.
+
+        Raises:
+            UserError: the file cannot be read at all, or was written by another version's schema.
+        """
+        path = self.path(key)
+        try:
+            return _load(path, key)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UserError(f"the record {path} cannot be read ({_why(error)}); mend its permissions") from None
+        except DamagedRecordError:
+            return self._set_aside(path, key)
+
+    def write(self, record: Record) -> None:
+        """Put a record in place of an older one, at once and whole.
+
+        Raises:
+            UserError: the file cannot be written, such as on a full disk; an older record is as it was.
+            DamagedRecordError: a field is of a wrong type, so that the record could not be read again.
+        """
+        path = self.path(record.key)
+        written = json.dumps(record.to_json(), indent=1, sort_keys=True, allow_nan=False)
+        Record.from_json(json.loads(written), str(path))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, written.encode())
+        except OSError as error:
+            raise UserError(
+                f"the record {path} cannot be written ({_why(error)}); what was there is untouched: "
+                "make room or choose another folder with --results"
+            ) from None
+
+    def all(self) -> list[Record]:
+        """Every whole record, by key."""
+        keys = sorted(path.stem for path in self._records.glob("??/*.json"))
+        return [record for key in keys if (record := self.read(key)) is not None]
+
+    def _set_aside(self, path: Path, key: str) -> Record | None:
+        if self._read_only:
+            self.damaged.append(path)
+            return None
+        aside = _reserve(path)
+        try:
+            os.replace(path, aside)
+            record = _load(aside, key)
+        except FileNotFoundError:  # another process was faster
+            aside.unlink(missing_ok=True)
+            return None
+        except DamagedRecordError:
+            self.damaged.append(aside)
+            return None
+        os.replace(aside, path)  # another process had written it anew between our look and our rename
+        return record
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file beside `path` and rename it into place; on any error nothing is left and `path` is as it was."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        # a file that cannot be removed must not hide the first error
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _reserve(path: Path) -> Path:
+    number = 1
+    while True:
+        aside = path.with_name(f"{path.name}.damaged-{number}")
+        try:
+            aside.touch(exist_ok=False)
+        except FileExistsError:
+            number += 1
+        else:
+            return aside
+
+
+def _load(path: Path, key: str) -> Record:
+    try:
+        value = loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise DamagedRecordError(f"{path}: no JSON ({error})") from None
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if isinstance(schema, int) and schema != SCHEMA:
+        raise UserError(
+            f"the record {path} has schema {schema}, and this version of Thawbench reads {SCHEMA}; "
+            "use the version that wrote it, or another results folder"
+        )
+    record = Record.from_json(value, str(path))
+    if record.key != key:
+        raise DamagedRecordError(f"{path}: key is {record.key}, and the file is named {key}")
+    return record
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _check_cell(cell: Mapping[str, Any]) -> None:
+    try:
+        parts = [cell["task"][field] for field in ("name", "version", "fingerprint", "revision")]
+        parts += [cell["adaptation"]["backbone"]["weights"]]
+        parts += [step["seeds"].items() for step in cell["adaptation"]["steps"]]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"cell lacks a part ({type(error).__name__}: {error})") from None
