@@ -8,23 +8,19 @@ from dataclasses import dataclass
 
 @dataclass
 class EncodeMeter:
-    """A running total. `seconds` of a cached entry are those that it took when it was made."""
+    """A running total.
+
+    Attributes:
+        seconds: as of a cold cache; those of a cached entry are the ones it took when it was made.
+        spent: seconds that went by in this process.
+    """
 
     texts: int = 0
     tokens: int = 0
     truncated: int = 0
     zero_vectors: int = 0
     seconds: float = 0.0
-
-    def add(
-        self, *, texts: int = 0, tokens: int = 0, truncated: int = 0, zero_vectors: int = 0, seconds: float = 0.0
-    ) -> None:
-        """Add one encode call."""
-        self.texts += texts
-        self.tokens += tokens
-        self.truncated += truncated
-        self.zero_vectors += zero_vectors
-        self.seconds += seconds
+    spent: float = 0.0
 
 
 _meters: ContextVar[tuple[EncodeMeter, ...]] = ContextVar("_meters", default=())
@@ -41,7 +37,20 @@ def metered() -> Iterator[EncodeMeter]:
         _meters.reset(token)
 
 
-def count(*, texts: int = 0, tokens: int = 0, truncated: int = 0, zero_vectors: int = 0, seconds: float = 0.0) -> None:
-    """Report one encode call to every open meter."""
+def count(
+    *,
+    texts: int = 0,
+    tokens: int = 0,
+    truncated: int = 0,
+    zero_vectors: int = 0,
+    seconds: float = 0.0,
+    spent: float | None = None,
+) -> None:
+    """Report one encode call to every open meter; `spent` defaults to `seconds`."""
     for meter in _meters.get():
-        meter.add(texts=texts, tokens=tokens, truncated=truncated, zero_vectors=zero_vectors, seconds=seconds)
+        meter.texts += texts
+        meter.tokens += tokens
+        meter.truncated += truncated
+        meter.zero_vectors += zero_vectors
+        meter.seconds += seconds
+        meter.spent += seconds if spent is None else spent
