@@ -23,17 +23,19 @@ class Registry(Generic[T]):
         kind: the word for one entry in messages, such as `strategy`.
         package: the package whose modules register themselves on import.
         group: the entry-point group in which other distributions offer theirs.
+        attribute: the class attribute that holds an entry's own name.
     """
 
-    def __init__(self, kind: str, package: str, group: str) -> None:
+    def __init__(self, kind: str, package: str, group: str, attribute: str) -> None:
         self.kind = kind
+        self._attribute = attribute
         self._package = package
         self._group = group
         self._entries: dict[str, type[T]] = {}
         self._discovered = False
 
     def register(self, name: str) -> Callable[[type[T]], type[T]]:
-        """A class decorator that enters the class under `name`.
+        """A class decorator that enters the class under `name`, and tells it so: its `name` or `family` is set.
 
         Raises:
             UserError: another class has that name already; both modules are named.
@@ -47,6 +49,7 @@ class Registry(Generic[T]):
                     "rename one of them"
                 )
             self._entries[name] = entry
+            setattr(entry, self._attribute, name)
             return entry
 
         return enter
@@ -95,5 +98,5 @@ def _origin(entry: type) -> str:
     return f"{entry.__module__}.{entry.__qualname__}"
 
 
-strategies: Registry[Strategy] = Registry("strategy", "thawbench.strategies", "thawbench.strategies")
-families: Registry[Family] = Registry("task family", "thawbench.tasks", "thawbench.tasks")
+strategies: Registry[Strategy] = Registry("strategy", "thawbench.strategies", "thawbench.strategies", "name")
+families: Registry[Family] = Registry("task family", "thawbench.tasks", "thawbench.tasks", "family")
