@@ -1,0 +1,133 @@
+"""The command line: `thawbench run`, `plan`, `list`, `doctor`, `leaderboard`.
+
+Heavy libraries are imported inside the commands, so that `--help` answers at once.
+"""
+
+import enum
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from thawbench.errors import UserError
+from thawbench.suite.options import OPTIONS, settings
+
+app = typer.Typer(
+    name="thawbench",
+    help="Which part of a pretrained encoder should you thaw, for this task and this little data?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+_LEFT_OUT_OF_PLAN = ("threads", "fresh", "keep-checkpoints")
+
+
+def main() -> None:
+    """Entry point: a user's mistake is one line on stderr and exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        print(f"thawbench: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _takes_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the suite's own options, so that they cannot drift from those of `pytest suite/`."""
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        parameters = []
+        for option in OPTIONS:
+            if option.name in left_out:
+                continue
+            kind: Any = list[str] if option.many else bool if option.flag else str
+            default: Any = [] if option.many else False if option.flag else option.default
+            parameters.append(
+                inspect.Parameter(
+                    option.key,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=default,
+                    annotation=Annotated[
+                        kind, typer.Option(f"--{option.name}", help=option.help, show_default=bool(option.default))
+                    ],
+                )
+            )
+
+        def called(**values: Any) -> None:
+            defaults = {option.key: option.default for option in OPTIONS}
+            command({**defaults, **values})
+
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return called
+
+    return give
+
+
+@app.command()
+@_takes_options()
+def run(values: dict[str, Any]) -> None:
+    """Run the matrix, or a part of it; what is recorded already is not run again.
+
+    The same as `pytest suite/` with the same options, with progress instead of tests. Some ways to begin:
+
+    `thawbench run --strategy frozen --strategy frozen_ebm --task 'sts/*' --seeds 3`
+
+    `thawbench run --strategy my_idea.py --task ir/SciFact:train=nli`
+
+    `thawbench run --strategy frozen --backbone org/encoder@revision:pooling=cls`
+    """
+    from thawbench.suite.live import run_live
+
+    if not run_live(settings(values), Console(stderr=False)):
+        raise typer.Exit(1)
+
+
+@app.command()
+@_takes_options(*_LEFT_OUT_OF_PLAN)
+def plan(values: dict[str, Any]) -> None:
+    """Show what `run` would do: the cells, how many are done, which adaptations they share."""
+    from thawbench.suite.live import show_plan
+
+    show_plan(settings(values), Console())
+
+
+class Kind(enum.StrEnum):
+    """What can be listed."""
+
+    strategies = "strategies"
+    tasks = "tasks"
+    profiles = "profiles"
+    trainsets = "trainsets"
+
+
+@app.command(name="list")
+def list_(kind: Annotated[Kind, typer.Argument(help="what to list")]) -> None:
+    """List the strategies, tasks, profiles or train sets that have names here."""
+    from thawbench.suite.listing import show
+
+    show(kind.value, Console())
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what this machine offers: versions, device, bfloat16, the Hub, the caches and their size."""
+    from thawbench.suite.doctor import show
+
+    show(Console())
+
+
+@app.command()
+def leaderboard(
+    results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="the file to write")] = Path("LEADERBOARD.md"),
+) -> None:
+    """Write the board of a folder of records as Markdown: the same bytes for the same records."""
+    from thawbench.leaderboard.board import write_board
+
+    write_board(results, out)
+    print(f"wrote {out}")

@@ -1,0 +1,139 @@
+"""What is run: an adaptation is a backbone and its steps; a cell is an adaptation measured on one task.
+
+Both are named by the SHA-256 of their canonical JSON, so that whatever changes a score changes the name.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass
+
+from thawbench.contracts import Adapted, Budget, Json, Seeds, Strategy, Stream, Task, TrainSetInfo
+from thawbench.strategies.backbone import BackboneInfo
+from thawbench.suite.records import canonical_json, key_of
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """One strategy on one train set, with the seeds that it draws on.
+
+    Attributes:
+        strategy: the strategy with its configuration.
+        version: its version; of a strategy given as a file, the file's SHA-256.
+        train: what it is fitted on; None for a strategy that looks at no data.
+        streams: the seed streams that its result depends on.
+    """
+
+    strategy: Strategy
+    version: str
+    train: TrainSetInfo | None
+    seeds: Seeds
+    streams: frozenset[Stream]
+    budget: Budget
+
+    def identity(self) -> dict[str, Json]:
+        """All that tells this step from another, as plain JSON."""
+        train: Json = None
+        if self.train is not None:
+            train = {
+                "name": self.train.name,
+                "version": self.train.version,
+                "fingerprint": self.train.fingerprint,
+            }
+        seeds = asdict(self.seeds)
+        return {
+            "strategy": self.strategy.name,
+            "version": self.version,
+            "config": asdict(self.strategy.config),
+            "budget": asdict(self.budget),
+            "train": train,
+            "seeds": {stream: seeds[stream] for stream in sorted(self.streams)},
+        }
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """A backbone and the steps taken from it, in order."""
+
+    backbone: BackboneInfo
+    steps: tuple[Step, ...]
+
+    def identity(self) -> dict[str, Json]:
+        """All that tells this adaptation from another. Where the weights lie is not part of it; their hash is."""
+        backbone: dict[str, Json] = {
+            "weights": self.backbone.weights_hash,
+            "tokenizer": self.backbone.tokenizer_hash,
+            "pooling": self.backbone.pooling,
+            "layer": self.backbone.layer,
+            "max_length": self.backbone.max_length,
+            "precision": self.backbone.precision,
+        }
+        return {"backbone": backbone, "steps": [step.identity() for step in self.steps]}
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of the identity."""
+        return hashlib.sha256(canonical_json(self.identity()).encode()).hexdigest()
+
+    def prefixes(self) -> tuple["Adaptation", ...]:
+        """The adaptations on the way here, this one last; the bare backbone is not among them."""
+        return tuple(Adaptation(self.backbone, self.steps[:length]) for length in range(1, len(self.steps) + 1))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One adaptation, one task.
+
+    Attributes:
+        strategy: the strategies as they were spelled.
+        task_name: the task as it was spelled, its `train=` included.
+        seeds: as asked for; those that nothing draws on are not part of the key.
+        control: whether the last strategy is a yardstick.
+        reason: why this cell is not applicable; empty if it is.
+    """
+
+    adaptation: Adaptation
+    task: Task
+    strategy: str
+    task_name: str
+    seeds: Seeds
+    control: bool
+    reason: str = ""
+
+    def identity(self) -> dict[str, Json]:
+        """What the key hashes."""
+        return {
+            "schema": SCHEMA,
+            "adaptation": self.adaptation.identity(),
+            "task": {
+                "name": self.task.name,
+                "version": self.task.version,
+                "revision": self.task.revision,
+                "fingerprint": self.task.fingerprint(),
+            },
+        }
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of the identity; names the record's file."""
+        return key_of(self.identity())
+
+    @property
+    def streams(self) -> frozenset[Stream]:
+        """The seed streams that the score depends on."""
+        return frozenset(stream for step in self.adaptation.steps for stream in step.streams)
+
+    @property
+    def label(self) -> str:
+        """One line for people: strategy, task and, where they matter, seeds."""
+        seeds = asdict(self.seeds)
+        drawn = {stream: seeds[stream] for stream in ("sample", "init", "order") if stream in self.streams}
+        if not drawn:
+            return f"{self.strategy} {self.task_name}"
+        if len(set(drawn.values())) == 1:
+            return f"{self.strategy} {self.task_name} seed={next(iter(drawn.values()))}"
+        return f"{self.strategy} {self.task_name} " + ",".join(f"{stream}={seed}" for stream, seed in drawn.items())
+
+
+Trail = tuple[Adapted, ...]
+"""The backbone, then what each step made of it."""

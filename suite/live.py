@@ -1,0 +1,86 @@
+"""The command line's face of the suite: progress while it runs, tables when it is done."""
+
+from collections import Counter
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from thawbench.suite.options import Settings
+from thawbench.suite.records import RecordStore
+from thawbench.suite.runner import Outcome
+from thawbench.suite.session import open_session, plan_of
+from thawbench.suite.summary import counts, damage, score_table
+
+
+def run_live(settings: Settings, console: Console) -> bool:
+    """Run the plan with a progress bar, print the scores; whether no cell is red."""
+    with console.status("planning …"):
+        session = open_session(settings)
+    outcomes: list[Outcome] = []
+    troubles: list[str] = []
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("", total=len(session.plan.cells))
+        for position, cell in enumerate(session.plan.cells):
+            progress.update(bar, description=cell.label)
+            outcome = session.run(position)
+            outcomes.append(outcome)
+            told = session.trouble(outcome)
+            if told:
+                troubles.append(f"{cell.label}: {told}")
+            progress.advance(bar)
+    header, rows = score_table(outcomes)
+    console.print(_table(header, rows))
+    runner = session.runner
+    for line in [counts(outcomes, runner.results, runner.store.fitted), *damage(runner.records)]:
+        console.print(line, highlight=False, soft_wrap=True)
+    for told in troubles:
+        console.print(f"[red]red[/red] {told}", highlight=False, soft_wrap=True)
+    return not troubles
+
+
+def show_plan(settings: Settings, console: Console) -> None:
+    """Print what a run would do, by strategy and family of tasks. Nothing is written."""
+    plan = plan_of(settings)
+    records = RecordStore(settings.results, read_only=True)
+    all_cells: Counter[tuple[str, str]] = Counter()
+    done: Counter[tuple[str, str]] = Counter()
+    adaptations: dict[tuple[str, str], set[str]] = {}
+    for cell in plan.cells:
+        group = (cell.strategy, cell.task.family)
+        record = records.read(cell.key)
+        all_cells[group] += 1
+        done[group] += bool(cell.reason) or (record is not None and record.final)
+        if not cell.reason:
+            adaptations.setdefault(group, set()).add(cell.adaptation.key)
+    header = ["strategy", "family", "cells", "done", "to run", "adaptations"]
+    rows = [
+        [*group, str(count), str(done[group]), str(count - done[group]), str(len(adaptations.get(group, ())))]
+        for group, count in all_cells.items()
+    ]
+    console.print(_table(header, rows))
+    total, finished = sum(all_cells.values()), sum(done.values())
+    shared = sum(not cell.reason for cell in plan.cells)
+    backbone = f"{plan.backbone.name} in {plan.backbone.precision}"
+    console.print(
+        f"{total} cells: {finished} done or not applicable, {total - finished} to run; "
+        f"{plan.adaptations} adaptations serve {shared} cells; backbone {backbone}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _table(header: list[str], rows: list[list[str]]) -> Table:
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    for position, name in enumerate(header):
+        table.add_column(name, justify="left" if position < 1 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -1,0 +1,85 @@
+"""The options that `pytest suite/` and `thawbench run` share: one list, so that both mean the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thawbench.errors import UserError, unknown
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; `many` may be repeated, `flag` takes no value."""
+
+    name: str
+    help: str
+    default: str = ""
+    many: bool = False
+    flag: bool = False
+
+    @property
+    def key(self) -> str:
+        """The option's name as a Python name."""
+        return self.name.replace("-", "_")
+
+
+OPTIONS = (
+    Option(
+        "strategy", "a strategy such as frozen_ebm:norm=l2, a glob, `all`, or a file my_idea.py; repeatable", many=True
+    ),
+    Option("task", "a task such as sts/STS12, or a glob over the profile's tasks; repeatable", many=True),
+    Option("profile", "which matrix to run: `thawbench list profiles`, or a TOML file", default="served"),
+    Option("backbone", "`embedded`, an encoder's id on the Hub (org/name@revision), or a folder [the profile's]"),
+    Option("seeds", "a number, or ranges that are crossed: sample=0-4,init=0-2,order=0 [the profile's]"),
+    Option("results", "the folder that keeps records, traces and checkpoints", default="results"),
+    Option("precision", "float32, bfloat16, or auto: bfloat16 where the hardware has it", default="auto"),
+    Option("device", "cpu, cuda, mps, or auto", default="auto"),
+    Option("threads", "processor threads; recorded, as they change the last bits of trained weights [torch's]"),
+    Option("fresh", "run every cell again, whatever is recorded", flag=True),
+    Option("keep-checkpoints", "keep adapted weights after the last planned cell that needs them", flag=True),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options' values, checked."""
+
+    strategy: tuple[str, ...]
+    task: tuple[str, ...]
+    profile: str
+    backbone: str
+    seeds: str
+    results: Path
+    precision: str
+    device: str
+    threads: int | None
+    fresh: bool
+    keep_checkpoints: bool
+
+
+def settings(values: Mapping[str, Any]) -> Settings:
+    """Settings out of raw values, by the options' keys.
+
+    Raises:
+        UserError: a value that cannot be.
+    """
+    for key, known in (("precision", ("auto", "float32", "bfloat16")), ("device", ("auto", "cpu", "cuda", "mps"))):
+        if values[key] not in known:
+            raise unknown(key, values[key], known)
+    threads = str(values["threads"] or "")
+    if threads and not (threads.isdecimal() and int(threads) > 0):
+        raise UserError(f"--threads {threads} is not a whole number above 0")
+    return Settings(
+        strategy=tuple(values["strategy"] or ()),
+        task=tuple(values["task"] or ()),
+        profile=values["profile"],
+        backbone=values["backbone"] or "",
+        seeds=values["seeds"] or "",
+        results=Path(values["results"]),
+        precision=values["precision"],
+        device=values["device"],
+        threads=int(threads) if threads else None,
+        fresh=bool(values["fresh"]),
+        keep_checkpoints=bool(values["keep_checkpoints"]),
+    )

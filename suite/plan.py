@@ -1,0 +1,227 @@
+"""Planning: from what was asked to the cells that answer it, each adaptation named once and shared.
+
+Planning needs no weights, and no rows that were seen before.
+"""
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from thawbench.strategies.plugin import load_strategy_file
+from thawbench.tasks.trainsets import trainset_info
+
+from thawbench.contracts import Budget, Seeds, Signal, Strategy, Stream, Task, TrainSetInfo
+from thawbench.errors import UserError, unknown
+from thawbench.names import (
+    Spec,
+    TaskName,
+    configure,
+    parse_backbone,
+    parse_chain,
+    parse_seeds,
+    parse_strategies,
+    parse_task,
+)
+from thawbench.registry import strategies as registered
+from thawbench.strategies.backbone import BackboneInfo, resolve_backbone
+from thawbench.suite.cells import Adaptation, Cell, Step
+from thawbench.suite.profile import DEFAULT, Profile, load_profile
+from thawbench.tasks.catalog import resolve_task
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked, in the words of the command line; empty fields are the profile's to fill."""
+
+    strategies: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    profile: str = DEFAULT
+    backbone: str = ""
+    seeds: str = ""
+    precision: str = "auto"
+    device: str = "auto"
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells in the order in which they should run: those that share an adaptation stand together."""
+
+    profile: Profile
+    backbone: BackboneInfo
+    cells: tuple[Cell, ...]
+
+    @property
+    def adaptations(self) -> int:
+        """How many different adaptations must be trained or restored."""
+        return len({cell.adaptation.key for cell in self.cells if not cell.reason})
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Strategies in a row, ready to be planned: the parsed names, and versions of those given as files."""
+
+    specs: tuple[Spec, ...]
+    versions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "+".join(map(str, self.specs))
+
+
+def make_plan(request: Request) -> Plan:
+    """All cells of a request.
+
+    Raises:
+        UserError: a name that does not exist, a malformed one, or data that cannot be had.
+    """
+    profile = load_profile(request.profile)
+    rows = _strategy_rows(request.strategies or profile.strategies)
+    names = _task_names(request.tasks, profile)
+    seeds = parse_seeds(request.seeds or profile.seeds)
+    spelled = request.backbone or profile.backbone
+    backbone = resolve_backbone(parse_backbone(spelled), precision=request.precision, device=request.device)
+
+    infos: dict[str, TrainSetInfo] = {}
+    cells: dict[str, Cell] = {}
+    for name in names:
+        task = resolve_task(replace(name, options=()))
+        for row in rows:
+            for triple in seeds:
+                cell = _cell(backbone, row, task, name, triple, request.budget, profile, infos)
+                # seeds that nothing draws on give the same cell again
+                cells.setdefault(cell.key, cell)
+    ordered = sorted(cells.values(), key=lambda cell: _order(cell, rows))
+    return Plan(profile, backbone, tuple(ordered))
+
+
+def _order(cell: Cell, rows: Sequence[_Row]) -> tuple[int, str]:
+    position = [str(row) for row in rows].index(cell.strategy)
+    return position, cell.adaptation.key
+
+
+def _strategy_rows(asked: Iterable[str]) -> list[_Row]:
+    rows: dict[str, _Row] = {}
+    for text in asked:
+        for row in _expand(text):
+            for spec in row.specs:
+                _strategy(spec)  # a wrong option is told before anything runs
+            rows.setdefault(str(row), row)
+    return list(rows.values())
+
+
+def _expand(text: str) -> list[_Row]:
+    if text == "all":
+        return [_built_in((Spec(name),)) for name in registered.names()]
+    if any(character in text for character in "*?["):
+        matched = fnmatch.filter(registered.names(), text)
+        if not matched:
+            raise UserError(f"no strategy matches {text!r}; known: {', '.join(registered.names())}")
+        return [_built_in((Spec(name),)) for name in matched]
+    path, found, options = text.partition(".py")
+    if found:
+        name, version = load_strategy_file(path + found)
+        return [_Row(parse_strategies(name + options), (version,))]
+    return [_built_in(parse_strategies(text))]
+
+
+def chosen_strategies(asked: Iterable[str]) -> list[Strategy]:
+    """The last strategy of each row that was asked for, configured.
+
+    Raises:
+        UserError: a name that does not exist, or a wrong option.
+    """
+    return [_strategy(row.specs[-1]) for row in _strategy_rows(asked)]
+
+
+def _built_in(specs: tuple[Spec, ...]) -> _Row:
+    return _Row(specs, tuple(str(registered.get(spec.name).version) for spec in specs))
+
+
+def _strategy(spec: Spec) -> Strategy:
+    kind = registered.get(spec.name)
+    return kind(configure(kind.Config, spec.without("train"), "strategy"))
+
+
+def _task_names(asked: Sequence[str], profile: Profile) -> list[TaskName]:
+    names: dict[str, TaskName] = {}
+    for text in asked or profile.tasks:
+        if any(character in text for character in "*?["):
+            pattern, _, options = text.partition(":")
+            matched = fnmatch.filter(profile.tasks, pattern)
+            if not matched:
+                raise UserError(
+                    f"no task of profile {profile.name} matches {text!r}; it has {', '.join(profile.tasks)}"
+                )
+            suffix = f":{options}" if options else ""
+            found = [parse_task(match + suffix) for match in matched]
+        else:
+            found = [parse_task(text)]
+        for name in found:
+            for key, _ in name.options:
+                if key != "train":
+                    raise unknown(f"option of task {name.family}/{name.body}", key, ["train"])
+            names.setdefault(str(name), name)
+    return list(names.values())
+
+
+def _cell(
+    backbone: BackboneInfo,
+    row: _Row,
+    task: Task,
+    name: TaskName,
+    seeds: Seeds,
+    budget: Budget,
+    profile: Profile,
+    infos: dict[str, TrainSetInfo],
+) -> Cell:
+    asked = dict(name.options).get("train") or profile.train.get(task.family)
+    chain = parse_chain(asked) if asked else task.train
+    steps: list[Step] = []
+    reason = ""
+    for position, train in enumerate(chain):
+        for spec, version in zip(row.specs, row.versions, strict=True):
+            strategy = _strategy(spec)
+            own = spec.get("train")
+            if own and position > 0:
+                continue  # pinned to its own set, it has had its turn
+            if own is None and strategy.fits_on_corpus and task.corpus:
+                own = task.corpus
+            info = _info(own or train, infos) if strategy.consumes else None
+            if info is not None and not strategy.consumes & info.signals:
+                reason = (
+                    reason
+                    or f"{spec.name} learns from {_list(strategy.consumes)}; {info.name} has {_list(info.signals)}"
+                )
+            steps.append(Step(strategy, version, info, seeds, _streams(strategy, info), budget))
+    last = steps[-1].strategy
+    if task.needs not in last.provides:
+        given = ", ".join(sorted(what.value for what in last.provides))
+        reason = reason or f"{task.name} measures {task.needs.value}; {last.name} gives {given}"
+    spelled = TaskName(name.family, task.name.partition("/")[2], name.options)
+    return Cell(
+        adaptation=Adaptation(backbone, tuple(steps)),
+        task=task,
+        strategy=str(row),
+        task_name=str(spelled),
+        seeds=seeds,
+        control=last.control,
+        reason=reason,
+    )
+
+
+def _info(name: str, infos: dict[str, TrainSetInfo]) -> TrainSetInfo:
+    if name not in infos:
+        infos[name] = trainset_info(name)
+    return infos[name]
+
+
+def _streams(strategy: Strategy, info: TrainSetInfo | None) -> frozenset[Stream]:
+    streams = set(strategy.draws)
+    # the unlabelled pool is the same for every sample seed; rows are not
+    if info is not None and strategy.consumes & info.signals & {Signal.LABELS, Signal.PAIRS}:
+        streams.add("sample")
+    return frozenset(streams)
+
+
+def _list(signals: Iterable[Signal]) -> str:
+    return " or ".join(sorted(signal.value for signal in signals)) or "nothing"

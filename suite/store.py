@@ -1,0 +1,116 @@
+"""The store of adaptations: each is fitted once, kept while cells need it, and found again by its key."""
+
+import logging
+import os
+import secrets
+import shutil
+from collections import OrderedDict
+from pathlib import Path
+
+from thawbench.tasks.trainsets import load_trainset
+
+from thawbench.contracts import Adapted, Seeds, Strategy, TrainSet
+from thawbench.errors import UserError
+from thawbench.strategies.adapted import load_state
+from thawbench.strategies.backbone import BackboneInfo, load_backbone
+from thawbench.suite.cells import Adaptation, Step, Trail
+
+log = logging.getLogger(__name__)
+
+_KEPT_IN_MEMORY = 4
+
+
+class AdaptationStore:
+    """Adaptations by key, in a folder of results.
+
+    A checkpoint is written into a folder of its own and renamed into place, so that a reader never sees half of one;
+    of two writers the first wins and both have the same bytes. Only what a step added to its start is stored.
+    """
+
+    def __init__(self, results: Path) -> None:
+        self._checkpoints = results / "adaptations"
+        self._traces = results / "traces"
+        self._backbones: dict[BackboneInfo, Adapted] = {}
+        self._memory: OrderedDict[str, Adapted] = OrderedDict()
+        self.fitted = 0
+
+    def trail(self, adaptation: Adaptation) -> Trail:
+        """The backbone, then the adapted encoder after each step; what is missing is fitted and kept."""
+        if adaptation.backbone not in self._backbones:
+            self._backbones[adaptation.backbone] = load_backbone(adaptation.backbone)
+        trail: list[Adapted] = [self._backbones[adaptation.backbone]]
+        for prefix in adaptation.prefixes():
+            trail.append(self._step(trail[-1], prefix))
+        return tuple(trail)
+
+    def trace_path(self, adaptation: Adaptation) -> Path:
+        """Where the last step's trace lies, if it left one."""
+        return self._traces / f"{adaptation.key}.parquet"
+
+    def drop(self, adaptation: Adaptation) -> None:
+        """Forget the adaptation's checkpoint; its trace stays."""
+        self._memory.pop(adaptation.key, None)
+        shutil.rmtree(self._checkpoints / adaptation.key, ignore_errors=True)
+
+    def _step(self, start: Adapted, adaptation: Adaptation) -> Adapted:
+        key = adaptation.key
+        if key in self._memory:
+            self._memory.move_to_end(key)
+            return self._memory[key]
+        adapted = self._restore(start, adaptation)
+        if adapted is None:
+            adapted = self._fit(start, adaptation)
+            self._keep(adapted, adaptation)
+        self._memory[key] = adapted
+        while len(self._memory) > _KEPT_IN_MEMORY:
+            self._memory.popitem(last=False)
+        return adapted
+
+    def _restore(self, start: Adapted, adaptation: Adaptation) -> Adapted | None:
+        folder = self._checkpoints / adaptation.key
+        try:
+            state = load_state(folder)
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("checkpoint %s is damaged (%s); it is fitted again", folder, error)
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
+        return adaptation.steps[-1].strategy.restore(start, state)
+
+    def _fit(self, start: Adapted, adaptation: Adaptation) -> Adapted:
+        step = adaptation.steps[-1]
+        self.fitted += 1
+
+        def adapt(strategy: Strategy, seeds: Seeds) -> Adapted:
+            other = Step(strategy, str(strategy.version), step.train, seeds, step.streams, step.budget)
+            return self._step(start, Adaptation(adaptation.backbone, (*adaptation.steps[:-1], other)))
+
+        return step.strategy.fit(start, _rows(step), seeds=step.seeds, budget=step.budget, adapt=adapt)
+
+    def _keep(self, adapted: Adapted, adaptation: Adaptation) -> None:
+        folder = self._checkpoints / adaptation.key
+        fresh = folder.with_name(f".{adaptation.key}.{os.getpid()}.{secrets.token_hex(4)}")
+        try:
+            adapted.save(fresh)
+            trace = fresh / "trace.parquet"
+            if trace.exists():
+                self._traces.mkdir(parents=True, exist_ok=True)
+                trace.rename(self.trace_path(adaptation))
+            try:
+                fresh.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # else another run was first, with the same bytes
+                    raise
+        except OSError as error:
+            raise UserError(
+                f"cannot write the checkpoint {folder}: {error}; free some space or choose --results"
+            ) from error
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _rows(step: Step) -> TrainSet:
+    if step.train is None:
+        return TrainSet(name="none", version=0, fingerprint="")
+    return load_trainset(step.train.name, step.seeds.sample)

@@ -1,0 +1,71 @@
+"""What a run says when it is done: one screen, scores first, trouble last."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from thawbench.suite.records import RecordStore
+from thawbench.suite.runner import Outcome
+
+WORDS = {"not_applicable": "n/a", "degenerate": "degenerate", "failed": "failed", "timeout": "timeout"}
+_ROWS = 30
+
+
+def cell_text(values: Sequence[Outcome]) -> str:
+    """The main scores of one strategy on one task over its seeds, times 100; a word where there is no number."""
+    scores = [
+        outcome.record.main.value * 100
+        for outcome in values
+        if outcome.record.status == "ok" and outcome.record.main and outcome.record.main.value is not None
+    ]
+    words = sorted({WORDS[outcome.record.status] for outcome in values if outcome.record.status != "ok"})
+    if not scores:
+        return ", ".join(words)
+    mean = sum(scores) / len(scores)
+    text = f"{mean:.2f}"
+    if len(scores) > 1:
+        spread = (sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)) ** 0.5
+        text += f" ± {spread:.2f} ({len(scores)})"
+    return ", ".join([text, *words])
+
+
+def score_table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
+    """Headers and rows: a task a row, a strategy a column."""
+    strategies = list(dict.fromkeys(outcome.record.strategy for outcome in outcomes))
+    tasks = list(dict.fromkeys(outcome.record.task for outcome in outcomes))
+    grouped: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        grouped.setdefault((outcome.record.task, outcome.record.strategy), []).append(outcome)
+    rows = [[task, *(cell_text(grouped.get((task, strategy), [])) for strategy in strategies)] for task in tasks]
+    return ["task", *strategies], rows
+
+
+def summary(outcomes: Sequence[Outcome], results: Path, fitted: int) -> list[str]:
+    """The lines under a run: the table of main scores, then counts and where things are."""
+    if not outcomes:
+        return []
+    header, rows = score_table(outcomes)
+    shown = rows[:_ROWS]
+    widths = [max(len(row[column]) for row in [header, *shown]) for column in range(len(header))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in [header, *shown]
+    ]
+    if len(rows) > len(shown):
+        lines.append(f"… and {len(rows) - len(shown)} tasks more")
+    lines += ["", counts(outcomes, results, fitted)]
+    return lines
+
+
+def counts(outcomes: Sequence[Outcome], results: Path, fitted: int) -> str:
+    """One line: how many cells, how many of them were there before, what was fitted, where it lies."""
+    cached = sum(outcome.cached for outcome in outcomes)
+    return (
+        f"{len(outcomes)} cells, {cached} cached, {fitted} adaptations fitted; records in {results}/, "
+        "main scores times 100 (mean ± std over n seeds); board: thawbench leaderboard"
+        + ("" if str(results) == "results" else f" --results {results}")
+    )
+
+
+def damage(records: RecordStore) -> list[str]:
+    """One line for each record that could not be read."""
+    return [f"note: a damaged record was set aside as {path}; its cell is run again" for path in records.damaged]
