@@ -26,7 +26,7 @@ class Registry(Generic[T]):
         attribute: the class attribute that holds an entry's own name.
     """
 
-    def __init__(self, kind: str, package: str, group: str, attribute: str) -> None:
+    def __init__(self, kind: str, package: str, group: str, attribute: str = "name") -> None:
         self.kind = kind
         self._attribute = attribute
         self._package = package
@@ -98,5 +98,5 @@ def _origin(entry: type) -> str:
     return f"{entry.__module__}.{entry.__qualname__}"
 
 
-strategies: Registry[Strategy] = Registry("strategy", "thawbench.strategies", "thawbench.strategies", "name")
+strategies: Registry[Strategy] = Registry("strategy", "thawbench.strategies", "thawbench.strategies")
 families: Registry[Family] = Registry("task family", "thawbench.tasks", "thawbench.tasks", "family")
