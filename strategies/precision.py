@@ -1,0 +1,67 @@
+"""Where an encoder runs and in which precision, decided once and recorded."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, cast, get_args
+
+import torch
+
+from thawbench.errors import UserError, unknown
+
+Precision = Literal["float32", "bfloat16"]
+DEVICES = ("cpu", "cuda", "mps")
+
+
+def resolve_device(device: str = "auto") -> str:
+    """`cuda`, `mps` or `cpu`; `auto` takes the first of these that is there.
+
+    Raises:
+        UserError: not one of these, or not on this machine.
+    """
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if device == "auto":
+        return next(name for name, there in available.items() if there)
+    if device not in DEVICES:
+        raise unknown("device", device, (*DEVICES, "auto"))
+    if not available[device]:
+        raise UserError(f"device {device!r} is not available to this installation of torch; use `auto` or `cpu`")
+    return device
+
+
+def resolve_precision(precision: str, device: str) -> Precision:
+    """`float32` or `bfloat16`; `auto` takes bfloat16 only where the device computes it natively.
+
+    Raises:
+        UserError: not one of these.
+    """
+    if precision == "auto":
+        return "bfloat16" if native_bfloat16(device) else "float32"
+    if precision not in get_args(Precision):
+        raise unknown("precision", precision, (*get_args(Precision), "auto"))
+    return cast(Precision, precision)
+
+
+def native_bfloat16(device: str) -> bool:
+    """Whether products of bfloat16 matrices are instructions of the device, and not emulated."""
+    if device == "cuda":
+        return torch.cuda.get_device_capability() >= (8, 0)
+    if device == "cpu":
+        if hasattr(torch.cpu, "get_capabilities"):
+            has = torch.cpu.get_capabilities()
+            return any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16"))
+        return torch.cpu._is_avx512_bf16_supported()  # torch before 2.10 has no public way to ask
+    return False
+
+
+def device_model(device: str) -> str:
+    """What kind of processor it is, as far as it can change the bits of a result."""
+    if device == "cuda":
+        return str(torch.cuda.get_device_name())
+    return torch.backends.cpu.get_cpu_capability() if device == "cpu" else device
+
+
+@contextmanager
+def computing_in(precision: Precision, device: str) -> Iterator[None]:
+    """bfloat16 by autocast: products in bfloat16, the weights and what is sensitive stay in float32."""
+    with torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bfloat16"):
+        yield
