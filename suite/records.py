@@ -201,7 +201,7 @@ class RecordStore:
         read_only: neither create nor rename anything; damaged records stay where they are.
 
     Attributes:
-        damaged: the damaged records that this store met, where they are now.
+        damaged: what is wrong with each damaged record that this store met, and where it lies now.
 
     Raises:
         UserError: the folder cannot be written to.
@@ -209,7 +209,7 @@ class RecordStore:
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self.folder = folder
-        self.damaged: list[Path] = []
+        self.damaged: list[DamagedRecordError] = []
         self._records = folder / "records"
         self._read_only = read_only
         if not read_only:
@@ -239,7 +239,10 @@ class RecordStore:
             return None
         except OSError as error:
             raise UserError(f"the record {path} cannot be read ({_why(error)}); mend its permissions") from None
-        except DamagedRecordError:
+        except DamagedRecordError as error:
+            if self._read_only:
+                self.damaged.append(error)
+                return None
             return self._set_aside(path, key)
 
     def write(self, record: Record) -> None:
@@ -267,9 +270,6 @@ class RecordStore:
         return [record for key in keys if (record := self.read(key)) is not None]
 
     def _set_aside(self, path: Path, key: str) -> Record | None:
-        if self._read_only:
-            self.damaged.append(path)
-            return None
         aside = _reserve(path)
         try:
             os.replace(path, aside)
@@ -277,8 +277,8 @@ class RecordStore:
         except FileNotFoundError:  # another process was faster
             aside.unlink(missing_ok=True)
             return None
-        except DamagedRecordError:
-            self.damaged.append(aside)
+        except DamagedRecordError as error:
+            self.damaged.append(error)
             return None
         os.replace(aside, path)  # another process had written it anew between our look and our rename
         return record

@@ -1,0 +1,77 @@
+"""What no mean may mix: two versions of one task or one strategy, or two runs that differ in more than their seeds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from thawbench.errors import UserError
+from thawbench.suite.records import Record, canonical_json
+
+
+def refuse_mixed_tasks(records: Sequence[Record]) -> None:
+    """Every task in one version, of one data set at one revision.
+
+    Raises:
+        UserError: it is not so; all such tasks are listed, with what differs.
+    """
+    _refuse("task", records, lambda record: record.task, lambda record: record.cell["task"])
+
+
+def refuse_mixed_strategies(records: Sequence[Record]) -> None:
+    """Every strategy in one version and configuration, and per task on the same train sets; of one backbone's records.
+
+    Raises:
+        UserError: it is not so; all such strategies are listed, with what differs.
+    """
+    _refuse("strategy", records, lambda record: record.strategy, _methods)
+    _refuse("strategy", records, lambda record: (record.strategy, record.task), _without_seeds)
+
+
+def grouped(records: Sequence[Record], by: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Records by what `by` says of them, in the order in which it first appears."""
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(by(record), []).append(record)
+    return groups
+
+
+def _without_seeds(record: Record) -> Mapping[str, Any]:
+    adaptation = record.cell["adaptation"]
+    steps = [{name: part for name, part in step.items() if name != "seeds"} for step in adaptation["steps"]]
+    return {**record.cell, "adaptation": {**adaptation, "steps": steps}}
+
+
+def _methods(record: Record) -> list[Any]:
+    parts = ("strategy", "version", "config", "budget")
+    return [{part: step.get(part) for part in parts} for step in record.cell["adaptation"]["steps"]]
+
+
+def _refuse(
+    kind: str, records: Sequence[Record], by: Callable[[Record], Any], identity: Callable[[Record], Any]
+) -> None:
+    mixtures = []
+    for name, group in sorted(grouped(records, by).items()):
+        variants = grouped(group, lambda record: canonical_json(identity(record)))
+        if len(variants) > 1:
+            differing = _differences([identity(members[0]) for members in variants.values()])
+            examples = ", ".join(sorted(members[0].key[:12] for members in variants.values()))
+            spelled = " on ".join(name) if isinstance(name, tuple) else name
+            mixtures.append(f"{spelled} differs in {', '.join(differing)} (records {examples})")
+    if mixtures:
+        raise UserError(
+            f"these results mix versions of one {kind}, which no mean may do: {'; '.join(mixtures)}. "
+            "Run the current version into another folder with --results, or move the older records away"
+        )
+
+
+def _differences(values: Sequence[Any], where: str = "") -> list[str]:
+    """The paths at which JSON values are not all equal."""
+    if all(value == values[0] for value in values):
+        return []
+    if all(isinstance(value, dict) for value in values):
+        names = sorted({name for value in values for name in value})
+        parts = [(f"{where}.{name}" if where else name, [value.get(name) for value in values]) for name in names]
+    elif all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
+        parts = [(f"{where}[{i}]", list(items)) for i, items in enumerate(zip(*values, strict=True))]
+    else:
+        return [where or "all"]
+    return [path for name, items in parts for path in _differences(items, name)]

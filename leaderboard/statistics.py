@@ -1,0 +1,48 @@
+"""What several seeds say together: mean, spread, interval. Sums are exact, so that no order of the seeds shows."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.special import stdtrit  # Student's t, inverted; scipy.stats takes seconds to import
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A mean over `n` values and their sample standard deviation (n - 1), None of a single value."""
+
+    mean: float
+    std: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval, ends included."""
+
+    low: float
+    high: float
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Mean, sample standard deviation and number of values.
+
+    Raises:
+        ValueError: no values.
+    """
+    if not values:
+        raise ValueError("nothing to summarise")
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Summary(math.fsum(values) / len(values), std, len(values))
+
+
+def t_interval(summary: Summary, confidence: float = 0.95) -> Interval | None:
+    """Student's interval for the mean over seeds: mean ± t(n - 1) · std / sqrt(n). None of a single value.
+
+    It speaks of more seeds on the same data, and not of other data.
+    """
+    if summary.std is None:
+        return None
+    half = float(stdtrit(summary.n - 1, (1 + confidence) / 2)) * summary.std / math.sqrt(summary.n)
+    return Interval(summary.mean - half, summary.mean + half)
