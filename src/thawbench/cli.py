@@ -127,7 +127,8 @@ def leaderboard(
     out: Annotated[Path, typer.Option(help="the file to write")] = Path("LEADERBOARD.md"),
 ) -> None:
     """Write the board of a folder of records as Markdown: the same bytes for the same records."""
-    from thawbench.leaderboard.board import write_board
+    from thawbench.leaderboard.markdown import write_board
 
-    write_board(results, out)
+    for damage in write_board(results, out):
+        print(f"note: a damaged record is left out: {damage}")
     print(f"wrote {out}")

@@ -2,17 +2,16 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from typing import Any
 
 import pytest
+from records_by_hand import make_record
 
 from thawbench.contracts import Seeds
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import COSINE_SPEARMAN, Row, Table, build_board
 from thawbench.leaderboard.statistics import Summary
-from thawbench.suite.records import MetricValue, Record, Usage
-
-Make = Callable[..., Record]
+from thawbench.suite.records import MetricValue, Record, Status, Usage
 
 
 def only_table(*records: Record) -> Table:
@@ -26,7 +25,7 @@ def row_of(table: Table, strategy: str) -> Row:
     return row
 
 
-def test_seeds_of_one_cell_are_averaged(make_record: Make) -> None:
+def test_seeds_of_one_cell_are_averaged() -> None:
     table = only_table(make_record(value=0.4, seed=0), make_record(value=0.5, seed=1), make_record(value=0.6, seed=2))
     (entry,) = table.complete[0].entries
     assert entry is not None
@@ -36,13 +35,13 @@ def test_seeds_of_one_cell_are_averaged(make_record: Make) -> None:
     assert entry.summary.n == 3
 
 
-def test_a_strategy_that_draws_no_seed_stands_alone(make_record: Make) -> None:
+def test_a_strategy_that_draws_no_seed_stands_alone() -> None:
     (entry,) = only_table(make_record(value=0.5)).complete[0].entries
     assert entry is not None
     assert entry.summary == Summary(0.5, None, 1)
 
 
-def test_each_family_has_a_table_with_its_tasks_in_order(make_record: Make) -> None:
+def test_each_family_has_a_table_with_its_tasks_in_order() -> None:
     records = [make_record(task=task) for task in ("sts/STS15", "ir/SciFact", "sts/STS12")]
     tables = build_board(records).sections[0].tables
     assert [(table.title, [column.task for column in table.columns]) for table in tables] == [
@@ -51,7 +50,7 @@ def test_each_family_has_a_table_with_its_tasks_in_order(make_record: Make) -> N
     ]
 
 
-def test_complete_rows_are_ranked_by_their_mean_over_columns(make_record: Make) -> None:
+def test_complete_rows_are_ranked_by_their_mean_over_columns() -> None:
     # a: (.9 + .1) / 2 = .5; b: (.7 + .4) / 2 = .55; c: (.2 + .2) / 2 = .2
     scores = {"a": (0.9, 0.1), "b": (0.7, 0.4), "c": (0.2, 0.2)}
     table = only_table(
@@ -65,36 +64,36 @@ def test_complete_rows_are_ranked_by_their_mean_over_columns(make_record: Make) 
     assert [row.mean for row in table.complete] == pytest.approx([0.55, 0.5, 0.2])
 
 
-def test_a_metric_that_goes_down_ranks_the_least_first(make_record: Make) -> None:
+def test_a_metric_that_goes_down_ranks_the_least_first() -> None:
     table = only_table(make_record("a", value=0.3, direction="down"), make_record("b", value=0.1, direction="down"))
     assert table.direction == "down"
     assert [(row.strategy, row.rank) for row in table.complete] == [("b", 1), ("a", 2)]
 
 
-def test_a_metric_without_direction_is_shown_and_never_ranked(make_record: Make) -> None:
+def test_a_metric_without_direction_is_shown_and_never_ranked() -> None:
     table = only_table(make_record("b", value=0.9, direction="none"), make_record("a", value=0.1, direction="none"))
     assert table.direction is None
     assert [(row.strategy, row.rank, row.mean) for row in table.complete] == [("a", None, None), ("b", None, None)]
 
 
-def test_a_column_without_direction_does_not_enter_the_mean(make_record: Make) -> None:
+def test_a_column_without_direction_does_not_enter_the_mean() -> None:
     table = only_table(make_record(task="s/x", value=0.4), make_record(task="s/y", value=0.9, direction="none"))
     assert table.complete[0].mean == 0.4
 
 
-def test_columns_that_point_both_ways_have_no_common_mean(make_record: Make) -> None:
+def test_columns_that_point_both_ways_have_no_common_mean() -> None:
     table = only_table(make_record(task="s/x"), make_record(task="s/y", direction="down"))
     assert table.direction is None
     assert table.complete[0].mean is None
 
 
-def test_what_prints_alike_shares_a_rank(make_record: Make) -> None:
+def test_what_prints_alike_shares_a_rank() -> None:
     values = {"a": 0.800001, "b": 0.800002, "c": 0.7}
     table = only_table(*(make_record(name, value=value) for name, value in values.items()))
     assert [(row.strategy, row.rank) for row in table.complete] == [("a", 1), ("b", 1), ("c", 3)]
 
 
-def test_a_control_is_placed_by_its_score_and_takes_no_rank(make_record: Make) -> None:
+def test_a_control_is_placed_by_its_score_and_takes_no_rank() -> None:
     table = only_table(make_record("a", value=0.5), make_record("tfidf", value=0.9, control=True))
     assert [(row.strategy, row.control, row.rank) for row in table.complete] == [
         ("tfidf", True, None),
@@ -102,7 +101,7 @@ def test_a_control_is_placed_by_its_score_and_takes_no_rank(make_record: Make) -
     ]
 
 
-def test_a_row_that_lacks_a_cell_stands_apart(make_record: Make) -> None:
+def test_a_row_that_lacks_a_cell_stands_apart() -> None:
     table = only_table(make_record("a", "s/x"), make_record("a", "s/y"), make_record("b", "s/x", 0.9))
     assert [row.strategy for row in table.complete] == ["a"]
     (row,) = table.incomplete
@@ -110,7 +109,7 @@ def test_a_row_that_lacks_a_cell_stands_apart(make_record: Make) -> None:
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout", "degenerate", "not_applicable"])
-def test_a_cell_without_a_score_is_shown_in_words_and_listed(status: str, make_record: Make) -> None:
+def test_a_cell_without_a_score_is_shown_in_words_and_listed(status: Status) -> None:
     broken = make_record("b", status=status, why="first line\nsecond line")
     (section,) = build_board([make_record("a"), broken]).sections
     (row,) = section.tables[0].incomplete
@@ -123,7 +122,7 @@ def test_a_cell_without_a_score_is_shown_in_words_and_listed(status: str, make_r
     assert problem.key == broken.key
 
 
-def test_one_failed_seed_takes_the_mean_away(make_record: Make) -> None:
+def test_one_failed_seed_takes_the_mean_away() -> None:
     records = [make_record(value=0.9, seed=0), make_record(value=0.9, seed=1), make_record(seed=2, status="failed")]
     (entry,) = only_table(*records).incomplete[0].entries
     assert entry is not None
@@ -131,7 +130,7 @@ def test_one_failed_seed_takes_the_mean_away(make_record: Make) -> None:
     assert build_board(records).sections[0].problems[0].seeds == "init=2"
 
 
-def test_a_task_that_nobody_scored_keeps_its_column(make_record: Make) -> None:
+def test_a_task_that_nobody_scored_keeps_its_column() -> None:
     table = only_table(make_record(status="failed", why="no"))
     assert [(column.task, column.metric, column.direction) for column in table.columns] == [("sts/STS12", "", "none")]
     assert table.complete == ()
@@ -141,7 +140,7 @@ def cosine(value: float) -> tuple[MetricValue]:
     return (MetricValue(COSINE_SPEARMAN, value, lower=-1.0),)
 
 
-def test_cosine_has_a_table_of_its_own_where_it_differs_from_the_own_similarity(make_record: Make) -> None:
+def test_cosine_has_a_table_of_its_own_where_it_differs_from_the_own_similarity() -> None:
     records = [make_record("a", value=0.8, others=cosine(0.8)), make_record("b", value=0.7, others=cosine(0.9))]
     own, by_cosine = build_board(records).sections[0].tables
     assert [row.strategy for row in own.complete] == ["a", "b"]
@@ -149,18 +148,18 @@ def test_cosine_has_a_table_of_its_own_where_it_differs_from_the_own_similarity(
     assert by_cosine.columns[0].metric == COSINE_SPEARMAN
 
 
-def test_cosine_has_no_table_where_it_is_the_own_similarity(make_record: Make) -> None:
+def test_cosine_has_no_table_where_it_is_the_own_similarity() -> None:
     assert only_table(make_record(value=0.8, others=cosine(0.8))).title == "sts"
 
 
 @pytest.mark.parametrize("change", [{"weights": "ffff"}, {"precision": "bfloat16"}])
-def test_backbones_and_precisions_are_never_averaged_together(change: dict[str, str], make_record: Make) -> None:
+def test_backbones_and_precisions_are_never_averaged_together(change: dict[str, Any]) -> None:
     board = build_board([make_record(value=0.4), make_record(value=0.6, **change)])
     means = [section.tables[0].complete[0].mean for section in board.sections]
     assert sorted(mean for mean in means if mean is not None) == [0.4, 0.6]
 
 
-def test_one_backbone_under_two_spellings_is_one_section(make_record: Make) -> None:
+def test_one_backbone_under_two_spellings_is_one_section() -> None:
     board = build_board([make_record("a"), make_record("b", backbone="org/all-MiniLM")])
     assert [section.backbone for section in board.sections] == ["embedded, org/all-MiniLM"]
 
@@ -169,9 +168,7 @@ def test_one_backbone_under_two_spellings_is_one_section(make_record: Make) -> N
     ("change", "field"),
     [({"task_version": 2}, "version"), ({"revision": "r2"}, "revision"), ({"fingerprint": "f2"}, "fingerprint")],
 )
-def test_two_states_of_one_task_are_refused_with_what_differs(
-    change: dict[str, str], field: str, make_record: Make
-) -> None:
+def test_two_states_of_one_task_are_refused_with_what_differs(change: dict[str, Any], field: str) -> None:
     records = [make_record("a"), make_record("b", **change)]
     with pytest.raises(UserError, match=rf"one task.*sts/STS12 differs in {field} \(records") as caught:
         build_board(records)
@@ -179,17 +176,17 @@ def test_two_states_of_one_task_are_refused_with_what_differs(
     assert "\n" not in str(caught.value)
 
 
-def test_two_states_of_a_task_are_refused_across_backbones_too(make_record: Make) -> None:
+def test_two_states_of_a_task_are_refused_across_backbones_too() -> None:
     with pytest.raises(UserError, match="differs in revision"):
         build_board([make_record(), make_record(weights="ffff", revision="r2")])
 
 
-def test_two_versions_of_one_strategy_are_refused_even_on_two_tasks(make_record: Make) -> None:
+def test_two_versions_of_one_strategy_are_refused_even_on_two_tasks() -> None:
     with pytest.raises(UserError, match=r"one strategy.*frozen differs in \[0\]\.version"):
         build_board([make_record(task="sts/STS12"), make_record(task="sts/STS13", version="2")])
 
 
-def test_all_mixtures_are_listed_at_once(make_record: Make) -> None:
+def test_all_mixtures_are_listed_at_once() -> None:
     records = [make_record(task=task, revision=f"r{i}", version="1") for task in ("s/x", "s/y") for i in (1, 2)]
     with pytest.raises(UserError, match=r"s/x differs in revision.*; s/y differs in revision"):
         build_board(records)
@@ -200,7 +197,7 @@ def test_no_records_make_no_board() -> None:
         build_board([])
 
 
-def test_costs_count_each_fit_once_and_add_up_throughput(make_record: Make) -> None:
+def test_costs_count_each_fit_once_and_add_up_throughput() -> None:
     def usage(fit_s: float, encode_s: float, tokens: int, peak: float | None) -> Usage:
         return Usage(
             fit_s=fit_s,
@@ -226,12 +223,12 @@ def test_costs_count_each_fit_once_and_add_up_throughput(make_record: Make) -> N
     assert (cost.truncated, cost.texts, cost.peak_memory_mb) == (3, 30, 700)
 
 
-def test_a_strategy_without_weights_or_tokens_has_no_share_and_no_throughput(make_record: Make) -> None:
+def test_a_strategy_without_weights_or_tokens_has_no_share_and_no_throughput() -> None:
     (cost,) = build_board([make_record()]).sections[0].costs
     assert (cost.trainable_share, cost.tokens_per_s, cost.peak_memory_mb) == (None, None, None)
 
 
-def test_seeds_that_nothing_draws_do_not_tell_cells_apart(make_record: Make) -> None:
+def test_seeds_that_nothing_draws_do_not_tell_cells_apart() -> None:
     assert make_record().seeds == Seeds(0, 0, 0)
     assert build_board([make_record("a", status="degenerate", why="x")]).sections[0].problems[0].seeds == ""
 

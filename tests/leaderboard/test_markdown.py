@@ -2,18 +2,16 @@
 
 import random
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from records_by_hand import make_record
 
 from thawbench import __version__
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.markdown import escape, render_markdown, write_board
 from thawbench.suite.records import Record, RecordStore
-
-Make = Callable[..., Record]
 
 
 def read_tables(page: str) -> list[list[list[str]]]:
@@ -37,7 +35,7 @@ def page_of(*records: Record) -> str:
     return render_markdown(build_board(records))
 
 
-def test_a_table_reads_back_as_it_was_meant(make_record: Make) -> None:
+def test_a_table_reads_back_as_it_was_meant() -> None:
     page = page_of(
         make_record("frozen_ebm:norm=l2", "sts/STS12", 0.7, seed=0),
         make_record("frozen_ebm:norm=l2", "sts/STS12", 0.9, seed=1),
@@ -60,13 +58,13 @@ def test_a_table_reads_back_as_it_was_meant(make_record: Make) -> None:
 
 
 @pytest.mark.parametrize("name", ["a|b", "a`b", "a\\|b", "*a*", "<b>a", "_a_", "a~b~c", "[a](b)", "1e5", "007"])
-def test_any_name_comes_back_from_a_table(name: str, make_record: Make) -> None:
+def test_any_name_comes_back_from_a_table(name: str) -> None:
     table = read_tables(page_of(make_record(name)))[0]
     assert table[1][1] == name
     assert len(table[1]) == len(table[0])
 
 
-def test_a_line_break_in_a_name_or_a_reason_stays_inside_its_line(make_record: Make) -> None:
+def test_a_line_break_in_a_name_or_a_reason_stays_inside_its_line() -> None:
     page = page_of(make_record("a\nb"), make_record("c", status="failed", why="first\nsecond"))
     assert read_tables(page)[0][1][1] == "a b"
     assert "second" not in page
@@ -82,22 +80,22 @@ def test_escape_drops_half_of_a_surrogate_pair() -> None:
     assert escape("a\ud800b") == "a?b"
 
 
-def test_the_header_states_version_records_backbone_and_weights(make_record: Make) -> None:
+def test_the_header_states_version_records_backbone_and_weights() -> None:
     page = page_of(make_record(weights="53aa51172d142c89d9012cce", precision="bfloat16"))
     assert f"Thawbench {__version__}, 1 record. " in page
     assert "\n## embedded\n" in page
     assert "Weights `53aa51172d14`; precision bfloat16, device cpu, threads 2." in page
 
 
-def test_the_direction_is_said(make_record: Make) -> None:
+def test_the_direction_is_said() -> None:
     assert "Metric: loss; lower is better." in page_of(make_record(metric="loss", direction="down"))
 
 
-def test_a_negative_score_that_rounds_to_nothing_has_no_sign(make_record: Make) -> None:
+def test_a_negative_score_that_rounds_to_nothing_has_no_sign() -> None:
     assert "-0.00" not in page_of(make_record(value=-0.00001))
 
 
-def test_the_same_records_give_the_same_bytes_in_any_order(make_record: Make) -> None:
+def test_the_same_records_give_the_same_bytes_in_any_order() -> None:
     records = [
         make_record(strategy, task, value / 7, seed=seed, weights=weights, backbone=weights)
         for weights in ("aaaa", "bbbb")
@@ -113,7 +111,7 @@ def test_the_same_records_give_the_same_bytes_in_any_order(make_record: Make) ->
     assert len(pages) == 1
 
 
-def test_write_board_writes_the_page_of_a_folder_and_names_damaged_records(tmp_path: Path, make_record: Make) -> None:
+def test_write_board_writes_the_page_of_a_folder_and_names_damaged_records(tmp_path: Path) -> None:
     store = RecordStore(tmp_path / "results")
     good, bad = make_record("a"), make_record("b")
     store.write(good)
@@ -131,7 +129,7 @@ def test_an_empty_folder_says_which_command_fills_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_board_that_cannot_be_written_is_one_line(tmp_path: Path, make_record: Make) -> None:
+def test_a_board_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     RecordStore(tmp_path).write(make_record())
     with pytest.raises(UserError, match="cannot be written"):
         write_board(tmp_path, tmp_path / "no" / "LEADERBOARD.md")
