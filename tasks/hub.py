@@ -1,6 +1,8 @@
 """Fetching: one place that talks to the Hugging Face Hub, and turns all that can go wrong there into one clear line."""
 
+import importlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,7 +28,7 @@ def fetching(data: str, use: str) -> Iterator[None]:
         data: the data set, such as `mteb/sts12-sts at revision a0d554a64d88`.
         use: what it is for, such as `sts/STS12`.
     """
-    with _quiet():
+    with quiet():
         try:
             yield
         except ThawbenchError:
@@ -47,13 +49,15 @@ def load_split(dataset: str, config: str | None, split: str, revision: str, use:
     """
     which = " ".join(part for part in (dataset, config, split) if part)
     with fetching(f"{which} at revision {revision[:12]}", use):
-        import datasets
+        import datasets  # type: ignore[import-untyped]
 
         return datasets.load_dataset(dataset, config, split=split, revision=revision)
 
 
 def resolved_revision(dataset: str, revision: str) -> str:
-    """The commit behind a revision; the revision as it is where the Hub cannot be asked."""
+    """The commit behind a branch such as `main`; the revision as it is where the Hub cannot be asked."""
+    if re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
     try:
         from huggingface_hub import HfApi
 
@@ -63,18 +67,17 @@ def resolved_revision(dataset: str, revision: str) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars of the two libraries inside; afterwards as it was."""
+def quiet() -> Iterator[None]:
+    """No progress bars of `datasets` and `huggingface_hub` inside; afterwards as it was."""
     import datasets
-    import huggingface_hub.utils as hub_utils
+
+    hub_utils: Any = importlib.import_module("huggingface_hub.utils")  # does not export these in a way mypy reads
 
     datasets_bars = not datasets.are_progress_bars_disabled()
     hub_bars = not hub_utils.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    hub_utils.disable_progress_bars()
     try:
-        if datasets_bars:
-            datasets.disable_progress_bars()
-        if hub_bars:
-            hub_utils.disable_progress_bars()
         yield
     finally:
         if datasets_bars:

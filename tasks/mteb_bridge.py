@@ -18,14 +18,17 @@ from thawbench.cache import cache_folder
 from thawbench.contracts import Adapted, FloatArray, Metric, Role
 from thawbench.errors import DegenerateError
 from thawbench.tasks import similarity
+from thawbench.tasks.hub import quiet
 
 _SEED = 42  # what mteb itself seeds with
 _WARNINGS = (
     # (message, module): what mteb and what it calls say in the normal course of a task
     (r"The task '.*' is superseded by", r"mteb\."),
+    (r"The task '.*' is currently in beta", r"mteb\."),
+    (r"The task with the given name '.*' has been renamed", ""),  # shown as ours: the new name goes on the board
     (r"Precision is ill-defined", r"sklearn\."),  # a class that the few-shot classifier never predicts
     (r"lbfgs failed to converge", r"sklearn\."),  # MTEB's protocol stops at 100 iterations
-    (r"Dataset '.*' is superseded", r"mteb\."),
+    (r"An input array is constant", ""),  # a similarity that is constant is degenerate, and reported so
 )
 
 
@@ -38,7 +41,7 @@ def mteb_calls() -> Iterator[None]:
     makes on import, goes under ours unless MTEB_CACHE says otherwise.
     """
     os.environ.setdefault("MTEB_CACHE", os.fspath(cache_folder() / "mteb"))
-    with _rng_restored(), _hushed():
+    with _rng_restored(), _hushed(), quiet():
         yield
 
 
@@ -47,7 +50,8 @@ def _rng_restored() -> Iterator[None]:
     import torch  # mteb imports it in any case; imported only inside, it would be seeded without a state to go back to
 
     python, numpy, torch_cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-    torch_cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    cuda: Any = torch.cuda
+    devices = cuda.get_rng_state_all() if cuda.is_initialized() else None
     try:
         random.seed(_SEED)
         np.random.seed(_SEED)  # noqa: NPY002
@@ -57,8 +61,8 @@ def _rng_restored() -> Iterator[None]:
         random.setstate(python)
         np.random.set_state(numpy)  # noqa: NPY002
         torch.set_rng_state(torch_cpu)
-        if torch_cuda is not None:
-            torch.cuda.set_rng_state_all(torch_cuda)
+        if devices is not None:
+            cuda.set_rng_state_all(devices)
 
 
 @contextmanager
@@ -159,7 +163,7 @@ def evaluate(task: Any, bridge: AdaptedForMteb) -> list[Mapping[str, Any]]:
             co2_tracker=False,
             show_progress_bar=False,
             raise_error=True,
-            encode_kwargs={},
+            encode_kwargs={"show_progress_bar": False},  # the argument above hides one bar of three
         )
     return [scores for split in result.task_results[0].scores.values() for scores in split]
 

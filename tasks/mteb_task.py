@@ -10,7 +10,7 @@ from thawbench.contracts import Adapted, Json, Metric, Provides, Scores
 from thawbench.errors import UserError, unknown
 from thawbench.tasks import fingerprint
 from thawbench.tasks.fingerprint import Entry
-from thawbench.tasks.hub import fetching
+from thawbench.tasks.hub import fetching, resolved_revision
 from thawbench.tasks.mteb_bridge import mteb_calls
 
 _ENGLISH = ("en", "en-en", "eng", "eng-eng", "default")
@@ -125,13 +125,13 @@ class MtebTask(abc.ABC):
             if hasattr(task, "convert_v1_dataset_format_to_v2"):
                 task.convert_v1_dataset_format_to_v2(num_proc=None)
             found = fingerprint.fingerprint(self._rows(task))
-            facts: dict[str, Json] = {"mteb": _mteb_version(), **self._facts(task)}
-        known = self._seen()
-        if known is not None:
-            fingerprint.check(known, found)
-        self._entry = Entry(self.name, self.listing.data, self.revision, found, facts)
-        if self._entry != known:
+        self._entry = self._seen()
+        if self._entry is None:
+            commit = resolved_revision(self.listing.data, self.revision)
+            facts: dict[str, Json] = {"mteb": _mteb_version(), "commit": commit, **self._facts(task)}
+            self._entry = Entry(self.name, self.listing.data, self.revision, found, facts)
             fingerprint.remember(self._entry)
+        fingerprint.check(self._entry, found)
         return Loaded(task)
 
     @abc.abstractmethod
@@ -185,7 +185,7 @@ def find(name: str, mteb_type: str, family: str) -> Any:
             task = mteb.get_task(name)
         except KeyError:
             task = mteb.get_task(_spelled(name, mteb_type, family))
-        metadata = task.metadata
+        metadata: Any = task.metadata
         called = f"{family}/{name}"
         if metadata.type != mteb_type:
             raise UserError(f"{called} is a task of type {metadata.type}; {family} takes those of type {mteb_type}")
