@@ -15,11 +15,12 @@ import numpy as np
 import tokenizers
 import torch
 import transformers
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm  # type: ignore[import-untyped]
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
-from thawbench.contracts import FloatArray, HiddenStates, Role
+from thawbench.contracts import FloatArray, HiddenStates, Input, Role
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.encode_meter import count
 from thawbench.strategies.feature_cache import FeatureCache, Features
@@ -42,11 +43,15 @@ os.register_at_fork(after_in_child=lambda: os.environ.setdefault("TOKENIZERS_PAR
 
 @dataclass(frozen=True)
 class Tokens:
-    """One text in tokens: `ids` and `offsets` (tokens, 2) into its characters, (0, 0) for a special token."""
+    """One input in tokens: `ids` and `offsets` (tokens, 2) into its characters, (0, 0) for a special token.
+
+    A pair is one row of tokens, [CLS] a [SEP] b [SEP]; `types` says of each whether it is a's (0) or b's (1).
+    """
 
     ids: list[int]
     offsets: list[tuple[int, int]]
     truncated: bool
+    types: list[int]
 
 
 class Encoder:
@@ -135,10 +140,16 @@ class Encoder:
         for start in range(0, len(texts), _STATES_AT_ONCE):
             yield from self._states(texts[start : start + _STATES_AT_ONCE])
 
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokens of each text, cut at `info.max_length`; a text of none gets one unknown token, to have a vector."""
+    def tokenize(self, inputs: Sequence[Input]) -> list[Tokens]:
+        """Tokens of each text, or of each pair as one; all inputs are of one kind.
+
+        They are cut at `info.max_length`, of a pair the longer text first. A text of no tokens gets one unknown token,
+        to have a vector.
+        """
+        if not len(inputs):
+            return []
         encoded = self.tokenizer(
-            [_encodable(text) for text in texts],
+            [_encodable(item) if isinstance(item, str) else tuple(map(_encodable, item)) for item in inputs],
             truncation=True,
             max_length=self.info.max_length,
             padding=False,
@@ -146,14 +157,34 @@ class Encoder:
         ).encodings
         assert encoded is not None  # a fast tokenizer gives them
         empty = self.tokenizer.unk_token_id or 0
-        return [Tokens(e.ids or [empty], e.offsets or [(0, 0)], bool(e.overflowing)) for e in encoded]
+        return [
+            Tokens(e.ids or [empty], e.offsets or [(0, 0)], bool(e.overflowing), e.type_ids or [0]) for e in encoded
+        ]
 
-    def forward(self, ids: Sequence[Sequence[int]]) -> Tensor:
-        """Vectors (texts, dim) of one batch, with gradients if they are on; training goes through here too."""
+    def forward(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None) -> Tensor:
+        """Vectors (texts, dim) of one batch, with gradients if they are on; training goes through here too.
+
+        Args:
+            types: of each token, for pairs; an architecture without token types ignores them.
+        """
         width = self.info.max_length if self.info.pooling == "sequence_summary" else max(map(len, ids))
         input_ids, mask = self._padded(ids, width)
-        states = self._read(input_ids, mask, layers_read(self.info.pooling, self.info.layer))
+        given = {"input_ids": input_ids, "attention_mask": mask}
+        if types is not None and "token_type_ids" in self.tokenizer.model_input_names:
+            given["token_type_ids"] = torch.from_numpy(_rectangle(types, width, 0)).to(self.info.device)
+        states = self._read(given, layers_read(self.info.pooling, self.info.layer))
         return pool(self.info.pooling, states, mask)
+
+    def vectors(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None) -> FloatArray:
+        """What `encode` makes of these tokens, past the cache: (inputs, dim) float32. For pairs, and amid training."""
+        vectors = np.empty((len(ids), self.dim), dtype=np.float32)
+        # `delay` and `disable=None`: only for more than two seconds of work, and only on a terminal
+        with self._inference(), tqdm(total=len(ids), desc="encode", leave=False, delay=2, disable=None) as bar:
+            for rows in self._batches([len(row) for row in ids]):
+                batch_types = None if types is None else [types[row] for row in rows]
+                vectors[rows] = self.forward([ids[row] for row in rows], batch_types).cpu().numpy()
+                bar.update(len(rows))
+        return vectors
 
     def _compute(self, texts: Sequence[str]) -> Features:
         started = time.perf_counter()
@@ -163,12 +194,7 @@ class Encoder:
             for tokens in self.tokenize(texts[start : start + _TOKENIZE_AT_ONCE]):
                 ids.append(tokens.ids)
                 truncated += tokens.truncated
-        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        # `delay` and `disable=None`: only for more than two seconds of work, and only on a terminal
-        with self._inference(), tqdm(total=len(texts), desc="encode", leave=False, delay=2, disable=None) as bar:
-            for rows in self._batches([len(text) for text in ids]):
-                vectors[rows] = self.forward([ids[row] for row in rows]).cpu().numpy()
-                bar.update(len(rows))
+        vectors = self.vectors(ids)
         seconds = time.perf_counter() - started
         return Features(vectors, sum(map(len, ids)), truncated, seconds)
 
@@ -198,9 +224,7 @@ class Encoder:
 
     def _padded(self, ids: Sequence[Sequence[int]], width: int) -> tuple[Tensor, Tensor | None]:
         """Ids (texts, width) padded on the right, and the mask, or None if nothing was padded."""
-        padded = np.full((len(ids), width), self.tokenizer.pad_token_id or 0, dtype=np.int64)
-        for row, text in zip(padded, ids, strict=True):
-            row[: len(text)] = text
+        padded = _rectangle(ids, width, self.tokenizer.pad_token_id or 0)
         input_ids = torch.from_numpy(padded).to(self.info.device)
         lengths = torch.tensor([len(text) for text in ids])
         if bool((lengths == width).all()):
@@ -208,11 +232,11 @@ class Encoder:
         mask = torch.arange(width)[None, :] < lengths[:, None]
         return input_ids, mask.long().to(self.info.device)
 
-    def _read(self, input_ids: Tensor, mask: Tensor | None, layers: Sequence[int]) -> list[Tensor]:
+    def _read(self, given: Mapping[str, Tensor | None], layers: Sequence[int]) -> list[Tensor]:
         """The given hidden layers; nothing above the highest of them is computed."""
         last = int(self.model.config.num_hidden_layers)
         if self._blocks is None and tuple(layers) != (last,):
-            read = self.model(input_ids=input_ids, attention_mask=mask, output_hidden_states=True).hidden_states
+            read = self.model(**given, output_hidden_states=True).hidden_states
             return [read[layer] for layer in layers]
         caught: dict[int, Tensor] = {}
         with ExitStack() as hooks:
@@ -221,7 +245,7 @@ class Encoder:
                 catch = _catcher(caught, layer, stop=layer == max(layers))
                 hooks.enter_context(_Hook(self._blocks[layer], catch))
             with suppress(_ReadEnough):
-                caught[last] = self.model(input_ids=input_ids, attention_mask=mask).last_hidden_state
+                caught[last] = self.model(**given).last_hidden_state
         return [caught[layer] for layer in layers]
 
     @contextmanager
@@ -277,6 +301,14 @@ def _blocks(model: PreTrainedModel) -> nn.ModuleList | None:
     layers = model.config.num_hidden_layers
     lists = [module for module in model.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
     return lists[0] if lists else None
+
+
+def _rectangle(rows: Sequence[Sequence[int]], width: int, fill: int) -> NDArray[np.int64]:
+    """(rows, width), each row filled up on its right."""
+    filled = np.full((len(rows), width), fill, dtype=np.int64)
+    for place, row in zip(filled, rows, strict=True):
+        place[: len(row)] = row
+    return filled
 
 
 def _encodable(text: str) -> str:
