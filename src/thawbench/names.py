@@ -10,6 +10,7 @@ A name holds no character that a shell takes. Every error quotes the name and ma
 """
 
 import dataclasses
+import math
 import re
 import types
 import typing
@@ -245,6 +246,9 @@ def _convert(text: str, hint: Any, where: str) -> Any:
             return text == "true"
         raise UserError(f"{where} is not true or false")
     try:
-        return hint(text)
+        value = hint(text)
+        if hint is float and not math.isfinite(value):  # it could not be part of a key: JSON has no such number
+            raise ValueError
+        return value
     except ValueError:
         raise UserError(f"{where} is not {'a whole number' if hint is int else 'a number'}") from None
