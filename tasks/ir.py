@@ -2,7 +2,7 @@
 
 import copy
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -77,6 +77,10 @@ class Ir(MtebTask):
     def _look_up(cls, body: str) -> Listing:
         own = _collections().get(body.lower())
         return own or super()._look_up(body)
+
+    @classmethod
+    def _also(cls) -> Iterable[str]:
+        return _collections()
 
     def _make(self) -> Any:
         if self.listing.name in _collections():

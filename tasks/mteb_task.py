@@ -2,7 +2,7 @@
 
 import abc
 import importlib.metadata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -69,8 +69,13 @@ class MtebTask(abc.ABC):
 
     @classmethod
     def _look_up(cls, body: str) -> Listing:
-        metadata = find(body, cls.mteb_type, cls.family).metadata
+        metadata = find(body, cls.mteb_type, cls.family, cls._also()).metadata
         return Listing(metadata.name, metadata.dataset["path"], metadata.dataset["revision"])
+
+    @classmethod
+    def _also(cls) -> Iterable[str]:
+        """Names that `resolve` takes beside mteb's."""
+        return ()
 
     @property
     def name(self) -> str:
@@ -171,8 +176,11 @@ def subset_of(task: Any, subset: str) -> Any:
     return task.dataset[subset] if subset in task.dataset or subset != "default" else task.dataset
 
 
-def find(name: str, mteb_type: str, family: str) -> Any:
+def find(name: str, mteb_type: str, family: str, also: Iterable[str] = ()) -> Any:
     """A task of mteb without its data: English where it has several languages, `test` where it has several splits.
+
+    Args:
+        also: names beside those of mteb that may have been meant.
 
     Raises:
         UserError: mteb has none of that name (the nearest of this type are given), or it is not one of this type, or
@@ -184,7 +192,7 @@ def find(name: str, mteb_type: str, family: str) -> Any:
         try:
             task = mteb.get_task(name)
         except KeyError:
-            task = mteb.get_task(_spelled(name, mteb_type, family))
+            task = mteb.get_task(_spelled(name, mteb_type, family, also))
         metadata: Any = task.metadata
         called = f"{family}/{name}"
         if metadata.type != mteb_type:
@@ -205,14 +213,15 @@ def find(name: str, mteb_type: str, family: str) -> Any:
         return task
 
 
-def _spelled(name: str, mteb_type: str, family: str) -> str:
+def _spelled(name: str, mteb_type: str, family: str, also: Iterable[str]) -> str:
     import mteb
 
     every = mteb.get_tasks(exclude_superseded=False, exclude_private=False, exclude_beta=False)
     names = {task.metadata.name.lower(): task.metadata.name for task in every}
     if name.lower() in names:
         return names[name.lower()]
-    raise unknown(f"task of {family}", name, (task.metadata.name for task in every if task.metadata.type == mteb_type))
+    right = {task.metadata.name for task in every if task.metadata.type == mteb_type}
+    raise unknown(f"task of {family}", name, right.union(also))
 
 
 def _mteb_version() -> str:

@@ -1,0 +1,84 @@
+"""Every train row that a set has, before a sample is drawn, and what makes such pools."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from thawbench.contracts import Json, Labelled, Pair, Signal, Target
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A train split. Where `labelled` and `pairs` both have rows, the two have as many, and row i is the same in both.
+
+    Attributes:
+        dropped: rows left out: without a gold label, or also in the test split.
+    """
+
+    target: Target | None = None
+    labelled: tuple[Labelled, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    texts: tuple[str, ...] = ()
+    documents: tuple[tuple[str, ...], ...] = ()
+    dropped: int = 0
+
+    @property
+    def signals(self) -> frozenset[Signal]:
+        """What has rows here."""
+        offered = {
+            Signal.LABELS: self.labelled,
+            Signal.PAIRS: self.pairs,
+            Signal.TEXTS: self.texts,
+            Signal.DOCUMENTS: self.documents,
+        }
+        return frozenset(signal for signal, rows in offered.items() if rows)
+
+    def __len__(self) -> int:
+        """The number of labelled rows or pairs."""
+        return max(len(self.labelled), len(self.pairs))
+
+    def rows(self) -> Iterator[Json]:
+        """All that training reads, in order, for the fingerprint."""
+        for item in self.labelled:
+            text: Json = item.input if isinstance(item.input, str) else list(item.input)
+            yield ["labelled", text, item.label, item.score, list(item.path)]
+        for pair in self.pairs:
+            yield ["pair", pair.a, pair.b, pair.relation, pair.score]
+        for text in self.texts:
+            yield ["text", text]
+        for document in self.documents:
+            yield ["document", list(document)]
+
+    def strata(self) -> tuple[str | float | None, ...]:
+        """What a sample's dev rows are balanced by: each row's class or relation, or its score."""
+        if self.labelled:
+            return tuple(item.label if item.score is None else item.score for item in self.labelled)
+        return tuple(pair.relation if pair.score is None else pair.score for pair in self.pairs)
+
+
+class Source(Protocol):
+    """Where the pool of one train set comes from; `data` and `revision` name what is on the Hub."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def data(self) -> str: ...
+    @property
+    def revision(self) -> str: ...
+
+    def __hash__(self) -> int: ...  # a pool is kept by its source
+
+    def load(self) -> Pool:
+        """Every train row.
+
+        Raises:
+            DataUnavailableError: not to be had.
+        """
+        ...
+
+
+def unique(texts: Iterator[str]) -> tuple[str, ...]:
+    """Each text once, in order of first sight."""
+    return tuple(dict.fromkeys(texts))
