@@ -9,14 +9,14 @@ from tabulate import tabulate
 from thawbench import __version__
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import Board, CostRow, Entry, Problem, Row, Section, Table, build_board, shown
-from thawbench.suite.records import DamagedRecordError, RecordStore
+from thawbench.suite.records import RecordStore
 
 _CONTROL = "†"
 _MISSING = "–"
 _WORDS = {"up": "higher is better", "down": "lower is better", None: "not ranked"}
 
 
-def write_board(results: Path, out: Path) -> tuple[DamagedRecordError, ...]:
+def write_board(results: Path, out: Path) -> tuple[str, ...]:
     """Write the board of a results folder, and return what is wrong with its damaged records, which are left out.
 
     Raises:
@@ -32,7 +32,7 @@ def write_board(results: Path, out: Path) -> tuple[DamagedRecordError, ...]:
         out.write_text(render_markdown(build_board(records)), encoding="utf-8", newline="\n")
     except OSError as error:
         raise UserError(f"the board {out} cannot be written ({error.strerror}); choose another file") from None
-    return tuple(store.damaged)
+    return tuple(store.damaged.values())
 
 
 def render_markdown(board: Board) -> str:

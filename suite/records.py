@@ -201,7 +201,7 @@ class RecordStore:
         read_only: neither create nor rename anything; damaged records stay where they are.
 
     Attributes:
-        damaged: what is wrong with each damaged record that this store met, and where it lies now.
+        damaged: the damaged records that this store met, where they lie now, each with what is wrong in it.
 
     Raises:
         UserError: the folder cannot be written to.
@@ -209,7 +209,7 @@ class RecordStore:
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self.folder = folder
-        self.damaged: list[DamagedRecordError] = []
+        self.damaged: dict[Path, str] = {}
         self._records = folder / "records"
         self._read_only = read_only
         if not read_only:
@@ -241,7 +241,7 @@ class RecordStore:
             raise UserError(f"the record {path} cannot be read ({_why(error)}); mend its permissions") from None
         except DamagedRecordError as error:
             if self._read_only:
-                self.damaged.append(error)
+                self.damaged[path] = str(error)
                 return None
             return self._set_aside(path, key)
 
@@ -278,7 +278,7 @@ class RecordStore:
             aside.unlink(missing_ok=True)
             return None
         except DamagedRecordError as error:
-            self.damaged.append(error)
+            self.damaged[aside] = str(error)
             return None
         os.replace(aside, path)  # another process had written it anew between our look and our rename
         return record
