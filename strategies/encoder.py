@@ -108,6 +108,12 @@ class Encoder:
         return int(self.model.config.hidden_size)
 
     @property
+    def layer_prefix(self) -> str | None:
+        """What the names of the blocks' weights begin with, such as `encoder.layer.`; None if a block serves twice."""
+        found = (name for name, module in self.model.named_modules() if module is self._blocks)
+        return next((f"{name}." for name in found), None)
+
+    @property
     def total_parameters(self) -> int:
         """Weights held, whether the layer that is read needs them or not."""
         return sum(parameter.numel() for parameter in self.model.parameters())

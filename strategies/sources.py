@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from thawbench.contracts import FloatArray, HiddenStates, Json, Role
 from thawbench.errors import NotApplicableError
@@ -34,12 +35,14 @@ class MappedSource:
         map: (texts, inner dim) to (texts, dim); it must take zero rows too.
         map_key: a hash of all that the map depends on.
         parameters: how many numbers the map holds.
+        module: the map as a network in float32, if it is one: later steps can then train through it.
     """
 
     inner: VectorSource
     map: Callable[[FloatArray], FloatArray]
     map_key: str
     parameters: int = 0
+    module: nn.Module | None = None
 
     @cached_property
     def key(self) -> str:
