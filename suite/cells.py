@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 
 from thawbench.contracts import Adapted, Budget, Json, Seeds, Strategy, Stream, Task, TrainSetInfo
-from thawbench.strategies.backbone import BackboneInfo
+from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.suite.records import canonical_json, key_of
 
 SCHEMA = 1
@@ -63,6 +63,7 @@ class Adaptation:
         backbone: dict[str, Json] = {
             "weights": self.backbone.weights_hash,
             "tokenizer": self.backbone.tokenizer_hash,
+            "config": self.backbone.config_hash,
             "pooling": self.backbone.pooling,
             "layer": self.backbone.layer,
             "max_length": self.backbone.max_length,

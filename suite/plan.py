@@ -7,7 +7,6 @@ import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from thawbench.strategies.plugin import load_strategy_file
 from thawbench.tasks.trainsets import trainset_info
 
 from thawbench.contracts import Budget, Seeds, Signal, Strategy, Stream, Task, TrainSetInfo
@@ -23,7 +22,9 @@ from thawbench.names import (
     parse_task,
 )
 from thawbench.registry import strategies as registered
-from thawbench.strategies.backbone import BackboneInfo, resolve_backbone
+from thawbench.strategies.backbone import resolve_backbone
+from thawbench.strategies.backbone_info import BackboneInfo
+from thawbench.strategies.plugin import load_strategy_file
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
 from thawbench.tasks.catalog import resolve_task

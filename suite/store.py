@@ -12,7 +12,8 @@ from thawbench.tasks.trainsets import load_trainset
 from thawbench.contracts import Adapted, Seeds, Strategy, TrainSet
 from thawbench.errors import UserError
 from thawbench.strategies.adapted import load_state
-from thawbench.strategies.backbone import BackboneInfo, load_backbone
+from thawbench.strategies.backbone import load_backbone
+from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.suite.cells import Adaptation, Step, Trail
 
 log = logging.getLogger(__name__)

@@ -68,4 +68,7 @@ def counts(outcomes: Sequence[Outcome], results: Path, fitted: int) -> str:
 
 def damage(records: RecordStore) -> list[str]:
     """One line for each record that could not be read."""
-    return [f"note: a damaged record was set aside as {path}; its cell is run again" for path in records.damaged]
+    return [
+        f"note: a damaged record was set aside as {path.name}, and its cell run again ({what})"
+        for path, what in records.damaged.items()
+    ]

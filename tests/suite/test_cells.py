@@ -1,0 +1,83 @@
+"""A key names all that can change a score, and nothing else."""
+
+import dataclasses
+
+import pytest
+from fakes import INFO, PAIRS, FirstComponent, Shift, ShiftConfig, make_cell
+
+from thawbench.contracts import Budget, Seeds
+from thawbench.suite.cells import Adaptation, Step
+
+
+def step(**changes: object) -> Step:
+    values: dict[str, object] = {
+        "strategy": Shift(ShiftConfig()),
+        "version": "1",
+        "train": PAIRS,
+        "seeds": Seeds(),
+        "streams": frozenset({"init"}),
+        "budget": Budget(),
+    }
+    return Step(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def test_the_key_is_the_same_for_the_same_parts() -> None:
+    assert Adaptation(INFO, (step(),)).key == Adaptation(INFO, (step(),)).key
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"strategy": Shift(ShiftConfig(2.0))},
+        {"version": "2"},
+        {"train": dataclasses.replace(PAIRS, fingerprint="q" * 64)},
+        {"train": dataclasses.replace(PAIRS, version=2)},
+        {"train": None},
+        {"seeds": Seeds(init=1)},
+        {"budget": Budget(epochs=3)},
+    ],
+    ids=str,
+)
+def test_whatever_changes_a_score_changes_the_key(changes: dict[str, object]) -> None:
+    assert Adaptation(INFO, (step(**changes),)).key != Adaptation(INFO, (step(),)).key
+
+
+@pytest.mark.parametrize("field", ["weights_hash", "tokenizer_hash", "config_hash", "pooling", "layer", "precision"])
+def test_the_backbone_is_part_of_the_key(field: str) -> None:
+    other = dataclasses.replace(INFO, **{field: "cls" if field == "pooling" else 0 if field == "layer" else "other"})
+
+    assert Adaptation(other, (step(),)).key != Adaptation(INFO, (step(),)).key
+
+
+@pytest.mark.parametrize("field", ["name", "folder", "device"])
+def test_where_the_weights_lie_and_run_is_not(field: str) -> None:
+    other = dataclasses.replace(INFO, **{field: "elsewhere"})
+
+    assert Adaptation(other, (step(),)).key == Adaptation(INFO, (step(),)).key
+
+
+def test_seeds_that_nothing_draws_on_are_not() -> None:
+    assert step(seeds=Seeds(order=4)).identity() == step().identity()
+
+
+def test_a_cell_goes_by_its_task_too() -> None:
+    plain, renamed = FirstComponent(), FirstComponent(rows="g" * 64)
+
+    assert make_cell(plain).key != make_cell(renamed).key
+    assert make_cell(plain).key != make_cell(FirstComponent(version=2)).key
+    assert make_cell(plain).key != make_cell(FirstComponent(revision="r2")).key
+
+
+def test_every_prefix_is_an_adaptation() -> None:
+    two = Adaptation(INFO, (step(), step(version="2")))
+
+    assert [len(prefix.steps) for prefix in two.prefixes()] == [1, 2]
+    assert two.prefixes()[0].key == Adaptation(INFO, (step(),)).key
+    assert two.prefixes()[-1].key == two.key
+
+
+def test_the_label_shows_the_seeds_that_matter() -> None:
+    task = FirstComponent()
+
+    assert make_cell(task, Seeds(2, 2, 2)).label == "shift fake/first seed=2"
+    assert make_cell(task, Seeds(1, 2, 7)).label == "shift fake/first sample=1,init=2"

@@ -1,0 +1,178 @@
+"""From words to cells: what is shared, what does not apply, what is refused and how."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import INFO, PAIRS, FirstComponent, Shift
+
+from thawbench.contracts import Provides, Signal, TrainSetInfo
+from thawbench.errors import UserError
+from thawbench.names import TaskName
+from thawbench.registry import strategies
+from thawbench.strategies.base import BaseStrategy
+from thawbench.suite.plan import Plan, Request, make_plan
+
+CORPUS = TrainSetInfo("corpus/first", 1, "d" * 64, frozenset({Signal.TEXTS}), None)
+
+
+class Still(BaseStrategy):
+    """Looks at nothing, draws on nothing."""
+
+    name = "still"
+
+
+class Reader(BaseStrategy):
+    """Reads the documents of the task at hand."""
+
+    name = "reader"
+    consumes = frozenset({Signal.TEXTS})
+    fits_on_corpus = True
+    control = True
+
+
+class Classes(BaseStrategy):
+    """Makes no vectors."""
+
+    name = "classes"
+    consumes = frozenset({Signal.PAIRS})
+    provides = frozenset({Provides.CLASSES})
+
+
+@pytest.fixture(autouse=True)
+def _planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    def resolve(name: TaskName) -> FirstComponent:
+        corpus = "corpus/first" if name.family == "ir" else None
+        return FirstComponent(name=f"{name.family}/{name.body}", family=name.family, corpus=corpus)
+
+    infos = {"pairs": PAIRS, "corpus/first": CORPUS}
+    monkeypatch.setattr("thawbench.suite.plan.resolve_task", resolve)
+    monkeypatch.setattr("thawbench.suite.plan.trainset_info", infos.__getitem__)
+    monkeypatch.setattr("thawbench.suite.plan.resolve_backbone", lambda spec, precision, device: INFO)
+    for kind in (Shift, Still, Reader, Classes):
+        strategies.register(kind.name)(kind)
+    yield
+    for kind in (Shift, Still, Reader, Classes):
+        strategies.unregister(kind.name)
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> str:
+    """A small matrix."""
+    path = tmp_path / "small.toml"
+    path.write_text(
+        'description = "small"\nbackbone = "fake"\nstrategies = ["still", "shift"]\n'
+        'tasks = ["sts/one", "sts/two", "ir/first"]\n'
+    )
+    return str(path)
+
+
+def plan(profile: str, **asked: Any) -> Plan:
+    return make_plan(Request(profile=profile, **asked))
+
+
+def names(found: Plan) -> list[tuple[str, str]]:
+    return [(cell.strategy, cell.task_name) for cell in found.cells]
+
+
+def test_a_profile_is_a_matrix(profile: str) -> None:
+    assert sorted(names(plan(profile))) == [
+        (strategy, task) for strategy in ("shift", "still") for task in ("ir/first", "sts/one", "sts/two")
+    ]
+
+
+def test_seeds_multiply_only_what_draws_on_them(profile: str) -> None:
+    found = plan(profile, seeds="3", tasks=("sts/one",))
+
+    assert sum(cell.strategy == "shift" for cell in found.cells) == 3
+    assert sum(cell.strategy == "still" for cell in found.cells) == 1
+
+
+def test_crossed_seeds_collapse_on_the_streams_that_are_not_drawn(profile: str) -> None:
+    found = plan(profile, seeds="sample=0-1,init=0-2,order=0-4", tasks=("sts/one",), strategies=("shift",))
+
+    assert len(found.cells) == 2 * 3  # shift draws init, its pairs are a sample, and order changes nothing
+
+
+def test_tasks_share_an_adaptation_and_its_cells_stand_together(profile: str) -> None:
+    found = plan(profile, seeds="2", strategies=("shift",))
+    keys = [cell.adaptation.key for cell in found.cells]
+
+    assert found.adaptations == 2
+    assert len(found.cells) == 6
+    assert keys == sorted(keys)
+
+
+def test_globs_choose_tasks_of_the_profile_and_keep_their_options(profile: str) -> None:
+    assert names(plan(profile, strategies=("still",), tasks=("sts/*",))) == [("still", "sts/one"), ("still", "sts/two")]
+    assert names(plan(profile, strategies=("shift",), tasks=("sts/o*:train=pairs",))) == [
+        ("shift", "sts/one:train=pairs")
+    ]
+
+
+def test_globs_choose_strategies(profile: str) -> None:
+    assert {cell.strategy for cell in plan(profile, strategies=("s?i*",)).cells} == {"shift", "still"}
+
+
+def test_a_strategy_that_reads_documents_gets_those_of_the_task(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("reader",), tasks=("ir/first",)).cells
+
+    assert cell.adaptation.steps[0].train == CORPUS
+    assert cell.streams == frozenset()
+    assert cell.control
+
+
+def test_a_strategy_may_name_its_own_train_set(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("reader:train=corpus/first",), tasks=("sts/one",)).cells
+
+    assert cell.adaptation.steps[0].train == CORPUS
+    assert cell.strategy == "reader:train=corpus/first"
+
+
+def test_signals_that_are_not_there_make_a_cell_not_applicable(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("reader",), tasks=("sts/one",)).cells
+
+    assert cell.reason == "reader learns from texts; pairs has pairs"
+
+
+def test_a_task_that_asks_for_what_a_strategy_does_not_give_is_not_applicable(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("classes",), tasks=("sts/one",)).cells
+
+    assert cell.reason == "sts/one measures vectors; classes gives classes"
+
+
+def test_strategies_in_a_row_and_train_sets_in_a_row(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("shift+shift:by=2",), tasks=("sts/one:train=pairs+pairs",)).cells
+
+    assert [step.strategy.config.by for step in cell.adaptation.steps] == [1.0, 2.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"strategies": ("shfit",)}, "unknown strategy 'shfit'; did you mean shift"),
+        ({"strategies": ("x*",)}, "no strategy matches 'x*'"),
+        ({"strategies": ("shift:bye=2",)}, "unknown option of strategy shift 'bye'; did you mean by?"),
+        ({"strategies": ("shift:by=two",)}, "by=two is not a number"),
+        ({"strategies": ("shift:by",)}, "malformed strategy at its end"),
+        ({"strategies": ("nowhere/idea.py",)}, "the strategy file nowhere/idea.py cannot be read"),
+        ({"tasks": ("st/*",)}, "matches 'st/*'; it has sts/one"),
+        ({"tasks": ("sts/one:trian=pairs",)}, "unknown option of task sts/one 'trian'; did you mean train?"),
+        ({"tasks": ("sts",)}, "malformed task at its end"),
+        ({"seeds": "0"}, "at least 1 seed"),
+        ({"seeds": "init=3-1"}, "from low to high"),
+    ],
+    ids=lambda value: None if isinstance(value, dict) else value,
+)
+def test_mistakes_are_told_in_one_line(profile: str, asked: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError) as error:
+        plan(profile, **asked)
+
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_profile_names_those_that_exist() -> None:
+    with pytest.raises(UserError, match="unknown profile 'servd'; did you mean served"):
+        make_plan(Request(profile="servd"))
