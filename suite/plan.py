@@ -7,8 +7,6 @@ import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from thawbench.tasks.trainsets import trainset_info
-
 from thawbench.contracts import Budget, Seeds, Signal, Strategy, Stream, Task, TrainSetInfo
 from thawbench.errors import UserError, unknown
 from thawbench.names import (
@@ -28,6 +26,7 @@ from thawbench.strategies.plugin import load_strategy_file
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
 from thawbench.tasks.catalog import resolve_task
+from thawbench.tasks.trainsets import trainset_info
 
 
 @dataclass(frozen=True)

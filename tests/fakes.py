@@ -77,7 +77,8 @@ class Shift(BaseStrategy):
         return Learned({"by": np.array([self.config.by + seeds.init], dtype=np.float32)}, trainable_parameters=1)
 
     def transform(self, vectors: FloatArray, state: State) -> FloatArray:
-        return vectors + state.tensors["by"]
+        shifted: FloatArray = vectors + state.tensors["by"]
+        return shifted
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """A key names all that can change a score, and nothing else."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 from fakes import INFO, PAIRS, FirstComponent, Shift, ShiftConfig, make_cell
@@ -44,14 +45,16 @@ def test_whatever_changes_a_score_changes_the_key(changes: dict[str, object]) ->
 
 @pytest.mark.parametrize("field", ["weights_hash", "tokenizer_hash", "config_hash", "pooling", "layer", "precision"])
 def test_the_backbone_is_part_of_the_key(field: str) -> None:
-    other = dataclasses.replace(INFO, **{field: "cls" if field == "pooling" else 0 if field == "layer" else "other"})
+    values: dict[str, Any] = {field: "cls" if field == "pooling" else 0 if field == "layer" else "other"}
+    other = dataclasses.replace(INFO, **values)
 
     assert Adaptation(other, (step(),)).key != Adaptation(INFO, (step(),)).key
 
 
 @pytest.mark.parametrize("field", ["name", "folder", "device"])
 def test_where_the_weights_lie_and_run_is_not(field: str) -> None:
-    other = dataclasses.replace(INFO, **{field: "elsewhere"})
+    values: dict[str, Any] = {field: "elsewhere"}
+    other = dataclasses.replace(INFO, **values)
 
     assert Adaptation(other, (step(),)).key == Adaptation(INFO, (step(),)).key
 
