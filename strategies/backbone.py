@@ -242,10 +242,7 @@ def _weights_hash(folder: Path, name: str) -> str:
         return _file_hash(whole)
     shards = [file for file in files if file.name.startswith("model-")]
     if not shards:
-        pickles = ", ".join(
-            sorted(file.name for kind in ("*.bin", "*.pt", "*.pth", "*.ckpt") for file in folder.glob(kind))
-        )
-        raise UserError(hub_weights.no_safetensors(name, pickles))
+        raise hub_weights.no_safetensors(name, [file.name for file in folder.iterdir()])
     return _files_hash(shards)
 
 

@@ -50,7 +50,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TIMEOUT_S = 20
 
 # The root of what the HTTP library raises; huggingface_hub has changed that library with its major versions.
-_HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]  # type: ignore[assignment]
+_HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
 
 
 def fetch(repo: str, revision: str | None) -> tuple[Path, str]:
