@@ -23,8 +23,8 @@ from thawbench.tasks.hub import quiet
 _SEED = 42  # what mteb itself seeds with
 _WARNINGS = (
     # (message, module): what mteb and what it calls say in the normal course of a task
-    (r"The task '.*' is superseded by", r"mteb\."),
-    (r"The task '.*' is currently in beta", r"mteb\."),
+    (r"The task '.*' is superseded by", ""),
+    (r"The task '.*' is currently in beta", ""),
     (r"The task with the given name '.*' has been renamed", ""),  # shown as ours: the new name goes on the board
     (r"Precision is ill-defined", r"sklearn\."),  # a class that the few-shot classifier never predicts
     (r"lbfgs failed to converge", r"sklearn\."),  # MTEB's protocol stops at 100 iterations

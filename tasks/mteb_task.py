@@ -214,14 +214,16 @@ def find(name: str, mteb_type: str, family: str, also: Iterable[str] = ()) -> An
 
 
 def _spelled(name: str, mteb_type: str, family: str, also: Iterable[str]) -> str:
-    import mteb
+    import mteb.tasks
+    from mteb.abstasks import AbsTask
 
-    every = mteb.get_tasks(exclude_superseded=False, exclude_private=False, exclude_beta=False)
-    names = {task.metadata.name.lower(): task.metadata.name for task in every}
-    if name.lower() in names:
-        return names[name.lower()]
-    right = {task.metadata.name for task in every if task.metadata.type == mteb_type}
-    raise unknown(f"task of {family}", name, right.union(also))
+    # the classes, as mteb.get_tasks would make every one of them
+    classes = [made for made in vars(mteb.tasks).values() if isinstance(made, type) and issubclass(made, AbsTask)]
+    types = {made.metadata.name: made.metadata.type for made in classes}
+    for known in types:
+        if known.lower() == name.lower():
+            return known
+    raise unknown(f"task of {family}", name, {known for known in types if types[known] == mteb_type}.union(also))
 
 
 def _mteb_version() -> str:

@@ -49,7 +49,8 @@ def pairwise(kind: Similarity, left: Any, right: Any) -> FloatArray:
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:
     if sparse.issparse(left) or sparse.issparse(right):
         return sparse.csr_array(left), sparse.csr_array(right)
-    return np.asarray(left, dtype=np.float32), np.asarray(right, dtype=np.float32)
+    # mteb passes single vectors without their first axis here and there
+    return np.atleast_2d(np.asarray(left, dtype=np.float32)), np.atleast_2d(np.asarray(right, dtype=np.float32))
 
 
 def _times(left: Any, right: Any) -> Any:
