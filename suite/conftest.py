@@ -6,8 +6,10 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
+from thawbench.contracts import Strategy
 from thawbench.errors import UserError
 from thawbench.suite.options import OPTIONS, Settings, settings
+from thawbench.suite.plan import chosen_strategies
 from thawbench.suite.runner import Outcome
 from thawbench.suite.session import Session, open_session
 from thawbench.suite.summary import damage, summary
@@ -17,6 +19,7 @@ R = TypeVar("R")
 
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey[Session]()
+_STRATEGIES = pytest.StashKey[list[Strategy]]()
 _OUTCOMES = pytest.StashKey[list[Outcome]]()
 
 
@@ -49,34 +52,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @_one_line
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options' values before anything is collected."""
-    config.addinivalue_line("markers", "speed: takes time to measure time; only when its file or marker is named")
+    config.addinivalue_line("markers", "speed: takes time to measure time; only when its file is named")
     config.stash[_OUTCOMES] = []
     config.stash[_SETTINGS] = settings({option.key: config.getoption(option.key) for option in OPTIONS})
 
 
 @_one_line
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Plan before anything is collected, so that a mistake is told once and not for each file."""
+    config = session.config
+    options = config.stash[_SETTINGS]
+    if all("test_speed" in argument for argument in config.args):
+        config.stash[_STRATEGIES] = chosen_strategies(options.strategy or ("frozen_ebm",))
+    else:
+        config.stash[_SESSION] = open_session(options)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each cell of the plan."""
+    """One test for each cell of the plan, and one fit for each strategy whose speed is asked for."""
     if "position" in metafunc.fixturenames:
-        cells = session_of(metafunc.config).plan.cells
-        metafunc.parametrize("position", range(len(cells)), ids=[cell.label.replace(" ", "-") for cell in cells])
+        plan = metafunc.config.stash[_SESSION].plan
+        labels = [cell.label.replace(" ", "-") for cell in plan.cells]
+        metafunc.parametrize("position", range(len(plan.cells)), ids=labels)
+    if "strategy" in metafunc.fixturenames:
+        chosen = metafunc.config.stash.get(_STRATEGIES, [])
+        metafunc.parametrize("strategy", chosen, ids=[strategy.name for strategy in chosen])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave speed out unless it was asked for: a run that finds everything recorded must encode nothing."""
-    named = any("test_speed" in argument for argument in config.args)
-    if named or "speed" in config.option.markexpr or config.getoption("benchmark_only", False):
+    """Leave speed out unless its file is named: a run that finds everything recorded must encode nothing."""
+    if _STRATEGIES in config.stash:
         return
-    kept = [item for item in items if item.get_closest_marker("speed") is None]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
-
-
-def session_of(config: pytest.Config) -> Session:
-    """The run's session, opened when it is first needed."""
-    if _SESSION not in config.stash:
-        config.stash[_SESSION] = open_session(config.stash[_SETTINGS])
-    return config.stash[_SESSION]
+    speed = [item for item in items if item.get_closest_marker("speed")]
+    config.hook.pytest_deselected(items=speed)
+    items[:] = [item for item in items if item not in speed]
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +97,7 @@ def options(pytestconfig: pytest.Config) -> Settings:
 @pytest.fixture(scope="session")
 def session(pytestconfig: pytest.Config) -> Session:
     """What is run, and what runs it."""
-    return session_of(pytestconfig)
+    return pytestconfig.stash[_SESSION]
 
 
 @pytest.fixture

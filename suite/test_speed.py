@@ -16,7 +16,6 @@ from thawbench.names import parse_backbone
 from thawbench.strategies.backbone import load_backbone, resolve_backbone
 from thawbench.strategies.encode_meter import metered
 from thawbench.suite.options import Settings
-from thawbench.suite.plan import chosen_strategies
 from thawbench.suite.profile import load_profile
 from thawbench.suite.session import prepare
 
@@ -56,13 +55,6 @@ def test_encode(benchmark: Any, backbone: Adapted, count: int, words: int) -> No
     benchmark.extra_info["tokens_per_s"] = round(meter.tokens / meter.seconds)
     assert vectors.shape[0] == count
     assert np.isfinite(vectors).all()
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One fit for each strategy that the options name."""
-    if "strategy" in metafunc.fixturenames:
-        asked = metafunc.config.getoption("strategy") or ("frozen_ebm",)
-        metafunc.parametrize("strategy", chosen_strategies(asked), ids=lambda strategy: strategy.name)
 
 
 @pytest.mark.usefixtures("cold")
