@@ -1,0 +1,111 @@
+"""The objective of everything that learns from labels by gradient: a head's loss on a body's vectors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from thawbench.contracts import ClassTarget, FloatArray, Input, Labelled, Target, TrainSet
+from thawbench.strategies.batching import bucketed
+from thawbench.strategies.classifier import Classifier, ClassifierHead, Items
+from thawbench.strategies.encoder import Encoder, Tokens
+from thawbench.strategies.interruption import leave_if_asked
+from thawbench.strategies.optimizer import Block
+from thawbench.strategies.randomness import generator
+from thawbench.strategies.readout import gold, score_of
+from thawbench.strategies.trainable import Body
+
+_DEV_ROWS_AT_ONCE = 64
+"""Between two looks at whether a signal came."""
+
+
+class Classification:
+    """Implements `training.Objective` for classes and scores, of texts and of pairs.
+
+    Args:
+        blocks: what is trained; None trains everything at one rate.
+        seed: of the order stream, for the batches.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        head: Classifier,
+        data: TrainSet,
+        target: Target,
+        *,
+        batch_size: int,
+        seed: int,
+        blocks: Sequence[Block] | None = None,
+    ) -> None:
+        self._body, self._head, self._target = body, head, target
+        self._batch_size, self._seed = batch_size, seed
+        self._module = body.module(head=head)
+        self._blocks = [*body.blocks(), head_block(head)] if blocks is None else list(blocks)
+        self._train = _Table.of(body.encoder, data.labelled, target, head.items)
+        self._dev = _Table.of(body.encoder, data.dev.labelled, target, head.items)
+
+    @property
+    def module(self) -> nn.Module:
+        """Body and head."""
+        return self._module
+
+    def blocks(self) -> Sequence[Block]:
+        """What is trained."""
+        return self._blocks
+
+    def batches(self, epoch: int) -> list[NDArray[np.intp]]:
+        """Train rows of like length."""
+        return bucketed(self._train.lengths, self._batch_size, generator(self._seed, "batches", epoch))
+
+    def loss(self, batch: NDArray[np.intp], step: int) -> Tensor:
+        """The head's loss on these rows."""
+        tokens = [side[row] for side in self._train.sides for row in batch]
+        types = [text.types for text in tokens] if self._head.items == "joint" else None
+        vectors = self._body.forward([text.ids for text in tokens], types)
+        logits = self._head(*vectors.split(len(batch)))
+        classes = isinstance(self._target, ClassTarget)
+        truth = torch.from_numpy(self._train.gold[batch].astype(np.int64 if classes else np.float32))
+        return self._head.loss(logits, truth.to(logits.device), self._target)
+
+    def dev_score(self) -> float | None:
+        """Accuracy, or Spearman's correlation."""
+        rows = len(self._dev.gold)
+        if not rows:
+            return None
+        made = [self._dev_logits(slice(at, at + _DEV_ROWS_AT_ONCE)) for at in range(0, rows, _DEV_ROWS_AT_ONCE)]
+        return score_of(np.concatenate(made), self._dev.gold, self._target)
+
+    def _dev_logits(self, rows: slice) -> FloatArray:
+        leave_if_asked()
+        vectors = []
+        for side in self._dev.sides:
+            ids, types = [text.ids for text in side[rows]], [text.types for text in side[rows]]
+            vectors.append(self._body.vectors(ids, types if self._head.items == "joint" else None))
+        return ClassifierHead(self._target, self._head).logits(*vectors)
+
+
+def head_block(head: Classifier, lr_scale: float = 1.0) -> Block:
+    """A head's weights as a block."""
+    return Block("head", dict(head.named_parameters()), lr_scale)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Labelled rows in tokens: one side, or the two of siamese pairs."""
+
+    sides: tuple[list[Tokens], ...]
+    gold: NDArray[np.float64] | NDArray[np.intp]
+
+    @classmethod
+    def of(cls, encoder: Encoder, rows: Sequence[Labelled], target: Target, items: Items) -> "_Table":
+        inputs: list[Input] = [row.input for row in rows]
+        sides = [inputs] if items != "siamese" else [[pair[place] for pair in inputs] for place in (0, 1)]
+        return cls(tuple(encoder.tokenize(side) for side in sides), gold(rows, target))
+
+    @property
+    def lengths(self) -> list[int]:
+        return [max(len(text.ids) for text in row) for row in zip(*self.sides, strict=True)]

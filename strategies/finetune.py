@@ -1,0 +1,161 @@
+"""Every weight moves: the encoder and a head on its vectors are trained together on labels."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, cast
+
+import torch
+
+from thawbench.contracts import Adapt, Adapted, Budget, Provides, Seeds, Signal, State, TrainSet
+from thawbench.errors import NotApplicableError
+from thawbench.registry import strategies
+from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.base import BaseStrategy, Learned, encoder_of
+from thawbench.strategies.classification import Classification, head_block
+from thawbench.strategies.classifier import Classifier, ClassifierHead, HeadKind, Items, outputs_of
+from thawbench.strategies.pair_features import are_pairs
+from thawbench.strategies.randomness import seeded
+from thawbench.strategies.readout import LinearReadout, target_from_json, target_to_json, with_head
+from thawbench.strategies.trainable import Body
+from thawbench.strategies.training import Schedule, train
+
+_HEAD = "head."
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to tune, as published or as found on dev.
+
+    Attributes:
+        least_steps: of a fit; a small set is run through more often, up to this.
+        head_lr: of the head; None is that of the encoder.
+    """
+
+    lr: float
+    epochs: int
+    bias_correction: bool = True
+    least_steps: int = 0
+    head_lr: float | None = None
+
+
+RECIPES = {
+    "default": Recipe(lr=1e-4, epochs=10, least_steps=60),
+    "mosbach": Recipe(lr=2e-5, epochs=20),  # Mosbach et al., ICLR 2021, section 6
+    "devlin": Recipe(lr=2e-5, epochs=3, bias_correction=False),  # the unstable one, kept to show it
+}
+
+
+@dataclass(frozen=True)
+class FinetuneConfig:
+    """What `recipe` says, unless `lr` or `epochs` is given.
+
+    Attributes:
+        lr: of the encoder and of the head.
+        pairs: `joint` reads a pair as one text, [CLS] a [SEP] b [SEP]; `siamese` reads its texts one by one, and the
+            head sees [u; v; |u-v|; u*v].
+    """
+
+    recipe: Literal["default", "mosbach", "devlin"] = "default"
+    lr: float | None = None
+    epochs: int | None = None
+    pairs: Literal["joint", "siamese"] = "joint"
+    head: HeadKind = "linear"
+    batch_size: int = 16
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1 or (self.epochs or 0) < 0:
+            raise ValueError("batch_size must be at least 1 and epochs at least 0")
+        if not 0 <= self.dropout < 1 or self.clip <= 0 or min(self.lr or 0, self.weight_decay) < 0:
+            raise ValueError("dropout must be in [0, 1), clip positive, lr and weight_decay not negative")
+
+
+@strategies.register("finetune")
+class Finetune(BaseStrategy):
+    """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is."""
+
+    Config: ClassVar[type[Any]] = FinetuneConfig
+    config: FinetuneConfig
+    consumes = frozenset({Signal.LABELS})
+    provides = frozenset({Provides.VECTORS, Provides.CLASSES, Provides.LAYERS})
+    draws = frozenset({"init", "order"})
+
+    def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
+        """Train to the end, and keep what dev liked best.
+
+        Raises:
+            NotApplicableError: there are no labels, or no encoder to tune.
+        """
+        if not data.labelled or data.target is None:
+            raise NotApplicableError(f"{data.name} has no labelled rows to tune on")
+        items: Items = self.config.pairs if are_pairs([row.input for row in data.labelled]) else "texts"
+        before = Body.of(start.source)
+        body = before.copy(self.config.dropout)
+        with seeded(seeds.init, "head"):
+            head = Classifier(self.config.head, items, body.dim, outputs_of(data.target), self.config.dropout)
+        head.to(body.encoder.info.device)
+        warm = self.warm_start(start, data, head)
+        schedule = replace(self.schedule(len(data.labelled), budget), start_counts=warm)
+        recipe = RECIPES[self.config.recipe]
+        scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
+        objective = Classification(
+            body,
+            head,
+            data,
+            data.target,
+            batch_size=self.config.batch_size,
+            seed=seeds.order,
+            blocks=[*body.blocks(), head_block(head, scale)],
+        )
+        trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
+        return Learned(
+            {**body.changed(before), **{_HEAD + name: w.numpy(force=True) for name, w in head.state_dict().items()}},
+            {"set": data.name, "target": target_to_json(data.target), "head": head.kind, "items": items},
+            trained.trace,
+            trained.dev_score,
+            trained.trainable_parameters,
+            total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
+        )
+
+    def warm_start(self, start: AdaptedEncoder, data: TrainSet, head: Classifier) -> bool:
+        """Let the head begin where the start's head for this train set is, if it is of a kind that can.
+
+        Returns:
+            Whether it did. Only then may the start be the best on dev: a random head is right by chance alone.
+        """
+        known = start.head_models.get(data.name)
+        if known is None or known.target != data.target:
+            return False
+        if isinstance(known, LinearReadout):
+            return head.items != "joint" and head.take_readout(known)
+        return isinstance(known, ClassifierHead) and head.take_weights(known.module)
+
+    def schedule(self, rows: int, budget: Budget) -> Schedule:
+        """Length and rates for so many train rows: by the budget, else the configuration, else the recipe."""
+        config, recipe = self.config, RECIPES[self.config.recipe]
+        per_epoch = -(-rows // config.batch_size)
+        asked = config.epochs if budget.epochs is None else budget.epochs
+        steps = max(recipe.epochs * per_epoch, recipe.least_steps) if asked is None else asked * per_epoch
+        return Schedule(
+            lr=recipe.lr if config.lr is None else config.lr,
+            steps=steps if budget.steps is None else budget.steps,
+            weight_decay=config.weight_decay,
+            clip=config.clip,
+            bias_correction=recipe.bias_correction,
+        )
+
+    def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
+        """The start with the tuned weights, and the head."""
+        encoder = encoder_of(start)
+        of_head = {name.removeprefix(_HEAD): t for name, t in state.tensors.items() if name.startswith(_HEAD)}
+        of_body = {name: tensor for name, tensor in state.tensors.items() if not name.startswith(_HEAD)}
+        body = Body.of(encoder.source).with_weights(of_body)
+        target = target_from_json(state.values["target"])
+        kind, items = (cast(Any, state.values[name]) for name in ("head", "items"))
+        head = Classifier(kind, items, body.dim, outputs_of(target))
+        head.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in of_head.items()})
+        head.to(body.encoder.info.device)
+        source = body.source() if of_body else encoder.source
+        adapted = replace(encoder, source=source, state=state, trace=())
+        return with_head(adapted, str(state.values["set"]), ClassifierHead(target, head))

@@ -1,0 +1,172 @@
+"""The part of an adapted encoder that training moves: an encoder, and the networks that earlier steps put on it."""
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from thawbench.contracts import FloatArray
+from thawbench.errors import NotApplicableError
+from thawbench.strategies.adapted import VectorSource
+from thawbench.strategies.encoder import Encoder
+from thawbench.strategies.feature_cache import FeatureCache, Features
+from thawbench.strategies.optimizer import Block
+from thawbench.strategies.sources import MappedSource, digest
+
+
+@dataclass(frozen=True)
+class Body:
+    """Texts to vectors, with gradients.
+
+    Attributes:
+        maps: networks on the encoder's vectors, the innermost first; they compute in float32.
+    """
+
+    encoder: Encoder
+    maps: tuple[nn.Module, ...] = ()
+
+    @classmethod
+    def of(cls, source: VectorSource | None) -> "Body":
+        """The body that makes a source's vectors.
+
+        Raises:
+            NotApplicableError: something in it is no network.
+        """
+        maps: list[nn.Module] = []
+        while isinstance(source, MappedSource) and source.module is not None:
+            maps.insert(0, source.module)
+            source = source.inner
+        if not isinstance(source, Encoder):
+            what = "nothing" if source is None else type(source).__name__
+            raise NotApplicableError(f"only an encoder's weights can be tuned; here the vectors come from {what}")
+        return cls(source, tuple(maps))
+
+    @property
+    def dim(self) -> int:
+        """Components of a vector."""
+        return self.source().dim
+
+    def copy(self, dropout: float | None = None) -> "Body":
+        """One with weights of its own, to be trained; it never meets the feature cache, which goes by fixed weights.
+
+        Args:
+            dropout: the rate in every dropout layer; None keeps what the model has.
+        """
+        info = dataclasses.replace(self.encoder.info, weights_hash="in training")
+        encoder = Encoder(info, copy.deepcopy(self.encoder.model), self.encoder.tokenizer, _NoCache(Path()))
+        maps = tuple(copy.deepcopy(network).to(info.device) for network in self.maps)
+        if dropout is not None:
+            for module in encoder.model.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = dropout
+        return Body(encoder, maps)
+
+    def forward(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None) -> Tensor:
+        """Vectors (texts, dim) of one batch."""
+        vectors = self.encoder.forward(ids, types)
+        with torch.autocast(vectors.device.type, enabled=False):
+            for network in self.maps:
+                vectors = network(vectors)
+        return vectors
+
+    def vectors(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None) -> FloatArray:
+        """The same for any number of texts, as float32 arrays, without gradients and with dropout off."""
+        vectors = self.encoder.vectors(ids, types)
+        for network in self.maps:
+            vectors = _applied(network)(vectors)
+        return vectors
+
+    def blocks(self) -> list[Block]:
+        """The weights that take part: `embeddings`, `layer.0`, … up to the layer that is read, and `map.0`, …"""
+        found: dict[str, dict[str, nn.Parameter]] = {}
+        for name, weight in self.encoder.model.named_parameters():
+            block = self._block(name)
+            if block is not None:
+                found.setdefault(block, {})[name] = weight
+        for place, network in enumerate(self.maps):
+            found[f"map.{place}"] = dict(network.named_parameters())
+        return [Block(name, weights) for name, weights in found.items()]
+
+    def changed(self, start: "Body") -> dict[str, NDArray[Any]]:
+        """The weights that differ from those of `start`, by name."""
+        before = start._weights()
+        now = self._weights().items()
+        return {
+            name: weight.numpy(force=True).copy()
+            for name, weight in now
+            if not torch.equal(weight, before[name].to(weight.device))
+        }
+
+    def with_weights(self, changed: Mapping[str, NDArray[Any]]) -> "Body":
+        """The body that `changed` was taken from, on top of its start; itself if nothing changed."""
+        if not changed:
+            return self
+        ours = {name: array for name, array in changed.items() if name.startswith("encoder.")}
+        hashed = digest(self.encoder.info.weights_hash, tensors=ours) if ours else self.encoder.info.weights_hash
+        info = dataclasses.replace(self.encoder.info, weights_hash=hashed)
+        model = copy.deepcopy(self.encoder.model) if ours else self.encoder.model
+        encoder = Encoder(info, model, self.encoder.tokenizer, self.encoder.cache)
+        body = Body(encoder, tuple(copy.deepcopy(network) for network in self.maps))
+        weights = body._weights()
+        with torch.no_grad():
+            for name, array in changed.items():
+                weights[name].copy_(torch.from_numpy(array))
+        return body
+
+    def source(self) -> VectorSource:
+        """What makes vectors with these weights, through the cache."""
+        source: VectorSource = self.encoder
+        for network in self.maps:
+            tensors = {name: tensor.numpy(force=True) for name, tensor in network.state_dict().items()}
+            key = digest(type(network).__name__, tensors=tensors)
+            source = MappedSource(source, _applied(network), key, sum(map(torch.numel, network.parameters())), network)
+        return source
+
+    def module(self, **more: nn.Module) -> nn.Module:
+        """All of it as one module, and what is given besides."""
+        return nn.ModuleDict({"encoder": self.encoder.model, "maps": nn.ModuleList(self.maps), **more})
+
+    def _weights(self) -> dict[str, Tensor]:
+        weights = {f"encoder.{name}": weight.detach() for name, weight in self.encoder.model.named_parameters()}
+        for place, network in enumerate(self.maps):
+            weights |= {f"map.{place}.{name}": weight.detach() for name, weight in network.named_parameters()}
+        return weights
+
+    def _block(self, parameter: str) -> str | None:
+        """The block of one of the encoder's parameters; None if the vectors do not depend on it."""
+        layers, reads = self.encoder.layer_prefix, self.encoder.info.layer
+        if layers and parameter.startswith(layers):
+            place = int(parameter.removeprefix(layers).partition(".")[0])
+            return f"layer.{place}" if place < reads else None
+        if parameter.startswith("pooler."):
+            return None
+        return "embeddings" if "embeddings" in parameter else "other"
+
+
+def _applied(network: nn.Module) -> Any:
+    """A network as a function of arrays, dropout off."""
+
+    def apply(vectors: FloatArray) -> FloatArray:
+        network.eval()
+        device = next(network.parameters()).device
+        with torch.inference_mode():
+            made: FloatArray = network(torch.from_numpy(vectors).to(device)).cpu().numpy()
+        return made
+
+    return apply
+
+
+class _NoCache(FeatureCache):
+    """Remembers nothing: weights in training have no name to remember them by."""
+
+    def get(self, key: str, texts: Sequence[str]) -> Features | None:
+        return None
+
+    def put(self, key: str, texts: Sequence[str], features: Features) -> None:
+        pass
