@@ -116,7 +116,9 @@ class FrozenEbm(BaseStrategy):
             adapted = replace(adapted, source=None, has_layers=False)
         else:
             key = digest("frozen_ebm", self.version, tensors=head.tensors())
-            adapted = replace(adapted, source=MappedSource(source_of(encoder), head.project, key, head.parameters_held))
+            adapted = replace(
+                adapted, source=MappedSource(source_of(encoder), head.project, key, head.parameters_held, head)
+            )
         if state.values["target"] is None:
             return adapted
         target = target_from_json(state.values["target"])

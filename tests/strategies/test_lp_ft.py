@@ -153,6 +153,17 @@ def test_a_network_on_the_encoder_is_trained_through_and_restored(tiny: AdaptedE
     assert np.array_equal(again.predict(TEXTS, "set"), tuned.predict(TEXTS, "set"))
 
 
+def test_an_energy_head_and_then_finetune_trains_encoder_and_head_together(tiny: AdaptedEncoder) -> None:
+    data = rows_of(CLASSES, of_pairs=False)
+    energy = fit("frozen_ebm", tiny, data, dim=8, epochs=2)
+    tuned = fit("finetune", energy, data, epochs=2)
+
+    assert tuned.encode(TEXTS).shape == (24, 8)
+    assert {name.split(".")[0] for name in tuned.state.tensors} == {"encoder", "map", "head"}
+    assert tuned.head_models["set"] != energy.head_models["set"]
+    assert np.isfinite(tuned.predict(TEXTS, "set")).all()
+
+
 def test_its_head_is_linear() -> None:
     with pytest.raises(ValueError, match="must be linear"):
         strategies.get("lp_ft").Config(head="mlp")
