@@ -32,7 +32,7 @@ ENCODE_VERSION = 1
 """Raised whenever this module or `pooling` comes to give other vectors: old cache entries then no longer match."""
 
 BATCH_TOKENS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
-"""Tokens of a batch, padding included. On a CPU 512 to 2048 are alike, and 4096 is some 4 % slower."""
+"""Tokens of a batch, padding included. First guesses: not yet tuned on a quiet machine."""
 
 _TOKENIZE_AT_ONCE = 2048
 _STATES_AT_ONCE = 16
