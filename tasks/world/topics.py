@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from thawbench.tasks.world_draws import Draws, sentence
-from thawbench.tasks.world_rows import Split, TopicText
+from thawbench.tasks.world.draws import Draws, sentence
+from thawbench.tasks.world.rows import Split, TopicText
 
 Part = Literal["train", "test"]
 

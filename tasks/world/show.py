@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from thawbench.tasks.world import World, texts
+from thawbench.tasks.world.whole import World, texts
 
 
 def show(world: World) -> str:

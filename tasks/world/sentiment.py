@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from thawbench.tasks.world_draws import Draws, article, sentence
-from thawbench.tasks.world_rows import Construction, LabelledText, Split
+from thawbench.tasks.world.draws import Draws, article, sentence
+from thawbench.tasks.world.rows import Construction, LabelledText, Split
 
 Label = Literal["negative", "positive"]
 Part = Literal["train", "test"]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thawbench.tasks.world_draws import Draws
-from thawbench.tasks.world_rows import Split, Tree
+from thawbench.tasks.world.draws import Draws
+from thawbench.tasks.world.rows import Split, Tree
 
 _CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "ADV"))
 Part = Literal["train", "test"]

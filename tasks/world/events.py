@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thawbench.contracts import Relation
-from thawbench.tasks.world_draws import Draws, article, sentence
-from thawbench.tasks.world_lexicon import Lexicon
+from thawbench.tasks.world.draws import Draws, article, sentence
+from thawbench.tasks.world.lexicon import Lexicon
 
 ANYONE = "person"
 """The agent or object of a sentence that says only that it was somebody."""

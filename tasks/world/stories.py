@@ -1,6 +1,6 @@
 """Little stories of the embedded world: consecutive sentences that hang together."""
 
-from thawbench.tasks.world_draws import Draws, article
+from thawbench.tasks.world.draws import Draws, article
 
 _PEOPLE = (
     ("Anna", "she", "her"),

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import get_args
 
 from thawbench.contracts import Relation
-from thawbench.tasks.world_draws import Draws
-from thawbench.tasks.world_events import (
+from thawbench.tasks.world.draws import Draws
+from thawbench.tasks.world.events import (
     Event,
     Statement,
     draw_event,
@@ -19,8 +19,8 @@ from thawbench.tasks.world_events import (
     set_role,
     shared_meaning,
 )
-from thawbench.tasks.world_lexicon import LEXICONS, Lexicon, Part
-from thawbench.tasks.world_rows import InferencePair, ScoredPair, Split
+from thawbench.tasks.world.lexicon import LEXICONS, Lexicon, Part
+from thawbench.tasks.world.rows import InferencePair, ScoredPair, Split
 
 _RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _MODIFIERS = ("adjective", "place", "time")

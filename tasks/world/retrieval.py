@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from thawbench.tasks.world_draws import Draws, sentence
-from thawbench.tasks.world_events import (
+from thawbench.tasks.world.draws import Draws, sentence
+from thawbench.tasks.world.events import (
     Event,
     Statement,
     Style,
@@ -18,8 +18,8 @@ from thawbench.tasks.world_events import (
     set_role,
     verb_forms,
 )
-from thawbench.tasks.world_lexicon import LEXICONS, Lexicon, Part
-from thawbench.tasks.world_rows import Retrieval, Split
+from thawbench.tasks.world.lexicon import LEXICONS, Lexicon, Part
+from thawbench.tasks.world.rows import Retrieval, Split
 
 Asked = Literal["agent", "place", "time"]
 _ASKED: tuple[Asked, ...] = ("agent", "place", "time")
