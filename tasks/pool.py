@@ -13,6 +13,7 @@ class Pool:
 
     Attributes:
         dropped: rows left out: without a gold label, or also in the test split.
+        duplicates: rows whose texts another row has too; they stay.
     """
 
     target: Target | None = None
@@ -21,6 +22,7 @@ class Pool:
     texts: tuple[str, ...] = ()
     documents: tuple[tuple[str, ...], ...] = ()
     dropped: int = 0
+    duplicates: int = 0
 
     @property
     def signals(self) -> frozenset[Signal]:

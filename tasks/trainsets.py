@@ -1,6 +1,5 @@
-"""Train sets by name: `nli`, `stsb`, `corpus/<IR set>`, and `name@n` for the first n rows of a sample."""
+"""Train sets by name: `nli`, every labelled set, `corpus/<IR set>`, and `name@n` for the first n rows of a sample."""
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import cast
@@ -13,33 +12,34 @@ from thawbench.tasks.fingerprint import Entry
 from thawbench.tasks.ir import Ir
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.pool import Pool, Source
-from thawbench.tasks.stsb import Stsb
+from thawbench.tasks.set_catalog import find_set, known_sets
 
-_SOURCES: dict[str, Source] = {source.name: source for source in (Nli(), Stsb())}
+_SOURCES: dict[str, Source] = {Nli.name: Nli()}
 _CORPUS = "corpus/"
 
 
 def known_trainsets() -> tuple[str, ...]:
     """The names worth listing; `corpus/` takes every retrieval task, and `@n` may follow a set that has labels."""
-    return (*sorted(_SOURCES), *(f"{_CORPUS}{body.lower()}" for body in Ir.known()))
+    return (*sorted({*_SOURCES, *known_sets()}), *(f"{_CORPUS}{body.lower()}" for body in Ir.known()))
 
 
 def trainset_info(name: str) -> TrainSetInfo:
     """What planning needs, out of the manifest if the set was seen before; otherwise its rows are loaded.
 
     Raises:
-        UserError: no such set (the nearest names are given), or it has fewer rows than asked for.
+        UserError: no such set (the nearest names are given), or n is more than its rows or too few for its classes.
         DataUnavailableError: never seen, and not to be had now.
     """
     source, taken = _parse(name)
     entry = _seen(source) or _loaded(source)[1]
-    _count(source.name, taken, cast("int", entry.facts["rows"]))
+    target = _target(entry.facts["target"])
+    _count(source.name, taken, cast("int", entry.facts["rows"]), target)
     return TrainSetInfo(
-        name=_spelled(source, taken),
+        name=sampling.spelled(source.name, taken),
         version=source.version,
         fingerprint=entry.fingerprint,
         signals=frozenset(Signal(signal) for signal in cast("list[str]", entry.facts["signals"])),
-        target=_target(entry.facts["target"]),
+        target=target,
     )
 
 
@@ -47,20 +47,20 @@ def load_trainset(name: str, sample_seed: int) -> TrainSet:
     """The rows: those that the sample seed takes, a fifth of them as dev, and the whole unlabelled pool.
 
     Raises:
-        UserError: no such set (the nearest names are given), or it has fewer rows than asked for.
+        UserError: no such set (the nearest names are given), or n is more than its rows or too few for its classes.
         DataUnavailableError: not to be had, or not the rows of the manifest.
     """
     source, taken = _parse(name)
     pool, entry = _loaded(source)
-    count = _count(source.name, taken, len(pool))
-    sample = sampling.order(source.name, sample_seed, len(pool))[:count]
+    count = _count(source.name, taken, len(pool), pool.target)
+    sample = _order(source.name, sample_seed, pool)[:count]
     dev: frozenset[int] = frozenset()
     if sample:
         strata = pool.strata()
         dev = sampling.dev_rows([strata[row] for row in sample])
     train_rows = _rows(pool, (row for position, row in enumerate(sample) if position not in dev))
     return TrainSet(
-        name=_spelled(source, taken),
+        name=sampling.spelled(source.name, taken),
         version=source.version,
         fingerprint=entry.fingerprint,
         target=pool.target,
@@ -73,31 +73,42 @@ def load_trainset(name: str, sample_seed: int) -> TrainSet:
 
 
 def _parse(name: str) -> tuple[Source, int | None]:
-    base, at, count = name.partition("@")
-    if at and not re.fullmatch(r"[1-9][0-9]*", count):
-        raise UserError(f"malformed train set {name!r} (after @ stands a number of rows, as in {base}@100)")
+    base, taken = sampling.parse(name)
     if base.lower().startswith(_CORPUS):
-        return Corpus(base[len(_CORPUS) :]), int(count) if at else None
-    if base not in _SOURCES:
+        return Corpus(base[len(_CORPUS) :]), taken
+    source = _SOURCES.get(base) or find_set(base)
+    if source is None:
         raise unknown("train set", base, known_trainsets())
-    return _SOURCES[base], int(count) if at else None
+    return source, taken
 
 
-def _spelled(source: Source, taken: int | None) -> str:
-    return source.name if taken is None else f"{source.name}@{taken}"
-
-
-def _count(name: str, taken: int | None, rows: int) -> int:
+def _count(name: str, taken: int | None, rows: int, target: Target | None) -> int:
     """How many rows to take."""
+    classes = target.classes if isinstance(target, ClassTarget) else ()
+    least = sampling.least(len(classes))
     if taken is None:
+        if classes and rows < least:
+            raise UserError(f"{name} has {rows} rows for {len(classes)} classes; it takes at least {least}")
         return rows
     if rows == 0:
         raise UserError(f"{name} has no labelled rows to take {taken} of; leave out the @{taken}")
     if taken > rows:
         raise UserError(f"{name}@{taken} asks for more rows than the {rows} that there are")
-    if taken < 2:
-        raise UserError(f"{name}@{taken} leaves no row to train on beside the one for dev; take at least 2")
+    if taken < least and len(classes) > 1:
+        listed = ", ".join(classes[:4]) + (", …" if len(classes) > 4 else "")
+        raise UserError(
+            f"{name}@{taken} cannot hold a train row of each of its {len(classes)} classes ({listed}) and a row "
+            f"for dev: at least {least - taken} of them would be absent; take at least {name}@{least}"
+        )
+    if taken < least:
+        raise UserError(f"{name}@{taken} leaves no row to train on beside the one for dev; take at least {least}")
     return taken
+
+
+def _order(name: str, sample_seed: int, pool: Pool) -> list[int]:
+    if isinstance(pool.target, ClassTarget) and pool.labelled:
+        return sampling.balanced_order(name, sample_seed, [str(row.label) for row in pool.labelled])
+    return sampling.order(name, sample_seed, len(pool))
 
 
 def _rows(pool: Pool, rows: Iterable[int]) -> Rows:
@@ -125,6 +136,7 @@ def _loaded(source: Source) -> tuple[Pool, Entry]:
             "version": source.version,
             "rows": len(pool),
             "dropped": pool.dropped,
+            "duplicates": pool.duplicates,
             "signals": [signal.value for signal in Signal if signal in pool.signals],
             "target": _described(pool.target),
         }

@@ -14,7 +14,7 @@ from thawbench.errors import DataUnavailableError, UserError
 from thawbench.tasks import fingerprint, trainsets
 from thawbench.tasks.nli import Nli, pairs_of
 from thawbench.tasks.pool import Pool
-from thawbench.tasks.stsb import without_test_pairs
+from thawbench.tasks.set_catalog import named_set
 from thawbench.tasks.trainsets import known_trainsets, load_trainset, trainset_info
 
 RELATIONS: tuple[Relation, ...] = ("entailment", "neutral", "contradiction")
@@ -131,14 +131,6 @@ def test_texts_alone_cannot_be_sampled(hand: HandSource) -> None:
     assert load_trainset("hand", 0).texts == ("a", "b")
 
 
-def test_pairs_of_the_test_split_are_dropped_and_counted_in_whatever_order_and_case() -> None:
-    train = [Pair("A dog  ran", "a cat sat", score=1.0), Pair("One", "two", score=2.0)]
-    pool = without_test_pairs(train, [("a cat sat", "a dog ran")])
-    assert pool.pairs == (train[1],)
-    assert pool.labelled == (Labelled(("One", "two"), score=2.0),)
-    assert pool.dropped == 1
-
-
 class _Rows(dict[str, list[Any]]):
     def __init__(self, names: list[str], labels: list[int]) -> None:
         super().__init__(premise=["p"] * len(labels), hypothesis=["h"] * len(labels), label=labels)
@@ -185,11 +177,7 @@ def test_nli_holds_pairs_of_all_relations() -> None:
 @pytest.mark.hub
 @pytest.mark.usefixtures("needs_hub")
 def test_no_pair_of_stsb_is_one_of_the_test_split() -> None:
-    from thawbench.tasks.hub import load_split
-    from thawbench.tasks.stsb import Stsb
-
-    test = load_split(Stsb.data, None, "test", Stsb.revision, "this test")
-    hidden = {frozenset(pair) for pair in zip(test["sentence1"], test["sentence2"], strict=True)}
+    hidden = {frozenset(row.input) for row in named_set("stsb").splits().test.rows}
     data = load_trainset("stsb", 0)
     assert data.target == ScoreTarget(0.0, 5.0)
     assert len(data.pairs) + len(data.dev.pairs) == 5732  # of 5,749

@@ -1,0 +1,203 @@
+"""`fewshot/<set>@n`: classification and scoring by the head that a strategy fitted on the first n rows of a set."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self, cast
+
+import numpy as np
+
+from thawbench.contracts import (
+    Adapted,
+    ClassTarget,
+    Json,
+    Metric,
+    Provides,
+    ScoredRow,
+    Scores,
+    ScoreTarget,
+    Target,
+)
+from thawbench.errors import DegenerateError, NotApplicableError
+from thawbench.registry import families
+from thawbench.tasks import fingerprint, sampling
+from thawbench.tasks.classification_scores import chance_levels, class_scores, metrics, number_scores
+from thawbench.tasks.fingerprint import Entry
+from thawbench.tasks.labelled_set import LabelledSet, Splits
+from thawbench.tasks.set_catalog import known_sets, named_set
+
+_SIZES = (20, 100, 1000)
+
+
+@families.register("fewshot")
+class FewShot:
+    """How well a few labelled rows teach a set; without @n, all of them. The test rows are the same for every n.
+
+    Classes are matched by name, so that a head fitted on another set with the same classes can be measured too.
+    """
+
+    family: ClassVar[str] = "fewshot"
+    version: ClassVar[int] = 1
+    needs: ClassVar[Provides] = Provides.CLASSES
+    corpus: ClassVar[None] = None
+
+    def __init__(self, labelled: LabelledSet, taken: int | None) -> None:
+        self.labelled = labelled
+        self._taken = taken
+        self._entry: Entry | None = None
+
+    @classmethod
+    def resolve(cls, body: str) -> Self:
+        """The task on that set, with n or without.
+
+        Raises:
+            UserError: no such set (the nearest names are given), or no number behind the @.
+        """
+        name, taken = sampling.parse(body)
+        return cls(named_set(name), taken)
+
+    @classmethod
+    def known(cls) -> tuple[str, ...]:
+        """Every set at 20, 100 and 1000 rows, as far as its classes fit in, and whole."""
+        found: list[str] = []
+        for name in known_sets():
+            least = sampling.least(len(named_set(name).classes))
+            found.extend(f"{name}@{size}" for size in _SIZES if size >= least)
+            found.append(name)
+        return tuple(found)
+
+    @property
+    def name(self) -> str:
+        """The family, the set and n."""
+        return f"{self.family}/{self.train[0]}"
+
+    @property
+    def train(self) -> tuple[str, ...]:
+        """The set's own train rows."""
+        return (sampling.spelled(self.labelled.name, self._taken),)
+
+    @property
+    def revision(self) -> str:
+        """The commit of the data, or the SHA-256 of a user's files."""
+        return self.labelled.revision
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What the set wants, with the scores of the best constant answer as chance levels.
+
+        Raises:
+            DataUnavailableError: never seen, and not to be had now.
+        """
+        return metrics(self.labelled.metrics, cast("dict[str, float]", self.entry().facts["chance"]))
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the test rows in order, out of the manifest if they were seen before.
+
+        Raises:
+            DataUnavailableError: never seen, and not to be had now.
+        """
+        return self.entry().fingerprint
+
+    def entry(self) -> Entry:
+        """The manifest's entry for the set's test rows; they are loaded if there is none yet.
+
+        Raises:
+            DataUnavailableError: never seen, and not to be had now.
+        """
+        if self._entry is None:
+            self._entry = self._seen()
+        if self._entry is None:
+            self.load()
+        assert self._entry is not None
+        return self._entry
+
+    def load(self) -> Splits:
+        """The set's rows; only those of the test split are read here.
+
+        Raises:
+            DataUnavailableError: not to be had, or not those of the manifest.
+            UserError: rows that cannot be used.
+        """
+        splits = self.labelled.splits()
+        found = fingerprint.fingerprint(_rows(splits))
+        self._entry = self._seen()
+        if self._entry is None:
+            gold = [str(row.label) if row.score is None else row.score for row in splits.test.rows]
+            facts: dict[str, Json] = {
+                "version": self._version,
+                "rows": len(gold),
+                "left_out": splits.test.left_out,
+                "chance": dict(chance_levels(self.labelled.metrics, gold)),
+            }
+            self._entry = Entry(self._stem, self.labelled.data, self.revision, found, facts)
+            fingerprint.remember(self._entry)
+        fingerprint.check(self._entry, found)
+        return splits
+
+    def evaluate(self, trail: Sequence[Adapted], data: Splits) -> Scores:
+        """Predict every test row; a row is `test:` and its place in the split.
+
+        The head is the one fitted on this task's own train set, else the last one.
+
+        Raises:
+            NotApplicableError: there is no head, or it predicts something else; the names that differ are given.
+            DegenerateError: predictions that are not finite, or constant where a correlation is asked for.
+        """
+        adapted, rows = trail[-1], data.test.rows
+        head = self._head(adapted)
+        target = adapted.heads[head]
+        _check_target(self.name, data.target, head, target)
+        raw = np.asarray(adapted.predict([row.input for row in rows], head))
+        if not np.isfinite(raw).all():
+            raise DegenerateError(f"{self.name}: predictions of the head on {head} are not finite")
+        names = [f"test:{place}" for place in data.test.places]
+        if isinstance(target, ClassTarget):
+            gold = [str(row.label) for row in rows]
+            predicted = [target.classes[column] for column in raw.argmax(axis=1)]
+            listed = [ScoredRow(*row) for row in zip(names, gold, predicted, strict=True)]
+            return Scores(class_scores(self.labelled.metrics, gold, predicted), rows=tuple(listed))
+        truth = [float(cast("float", row.score)) for row in rows]
+        numbers = [float(value) for value in raw[:, 0]]
+        listed = [ScoredRow(*row) for row in zip(names, truth, numbers, strict=True)]
+        return Scores(number_scores(self.labelled.metrics, truth, numbers), rows=tuple(listed))
+
+    def _head(self, adapted: Adapted) -> str:
+        heads = list(adapted.heads)
+        if not heads:
+            raise NotApplicableError(f"{self.name} needs a head, and none was fitted")
+        return self.train[0] if self.train[0] in heads else heads[-1]
+
+    @property
+    def _stem(self) -> str:
+        return f"{self.family}/{self.labelled.name}"
+
+    @property
+    def _version(self) -> str:
+        return f"{self.version}.{self.labelled.version}"
+
+    def _seen(self) -> Entry | None:
+        for entry in fingerprint.seen(self._stem):
+            if entry.revision == self.revision and entry.facts.get("version") == self._version:
+                return entry
+        return None
+
+
+def _rows(splits: Splits) -> list[Json]:
+    rows: list[Json] = []
+    for place, row in zip(splits.test.places, splits.test.rows, strict=True):
+        text: Json = row.input if isinstance(row.input, str) else list(row.input)
+        rows.append(["test", place, text, row.label, row.score])
+    return rows
+
+
+def _check_target(task: str, own: Target, head: str, given: Target) -> None:
+    if isinstance(own, ScoreTarget) and isinstance(given, ScoreTarget):
+        return
+    if isinstance(own, ClassTarget) and isinstance(given, ClassTarget):
+        lacking = sorted(set(own.classes) - set(given.classes))
+        beyond = sorted(set(given.classes) - set(own.classes))
+        if not lacking and not beyond:
+            return
+        parts = [f"lacks {', '.join(lacking[:5])}"] if lacking else []
+        parts += [f"has {', '.join(beyond[:5])} beside"] if beyond else []
+        raise NotApplicableError(f"{task}: the head fitted on {head} {' and '.join(parts)}")
+    kinds = ["classes" if isinstance(target, ClassTarget) else "a score" for target in (own, given)]
+    raise NotApplicableError(f"{task} asks for {kinds[0]}; the head fitted on {head} predicts {kinds[1]}")

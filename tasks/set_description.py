@@ -1,0 +1,161 @@
+"""A labelled set as data: one small TOML file says where its rows are, what its columns mean, how it is measured."""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from thawbench.errors import UserError, unknown
+from thawbench.tasks.classification_scores import CLASS_METRICS, SCORE_METRICS
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class SetDescription:
+    """What a TOML file says; each attribute but `folder` is one of its keys.
+
+    Attributes:
+        name: as it is spelled after `fewshot/`; the file's own name unless given.
+        version: raised when the file's meaning changes while its data does not.
+        data, config, revision: a data set on the Hub; the revision of a set of files is the SHA-256 of all of them.
+        train, test: splits on the Hub.
+        file, test_file, test_share: a CSV, TSV, JSONL or parquet file beside the TOML file instead, with the test rows
+            in a second file, or as a share of the first (a fifth, by class, unless given).
+        text, text_b: columns; several are joined by a space. With `text_b` an item is a pair.
+        label: the column of classes.
+        labels: the classes by name, in the order of a head's columns; those of the train rows unless given.
+        rename: what the data calls a class, and its name here.
+        score, range: the column of scores instead of classes, and the least and the greatest one.
+        metrics: the first is the main one.
+        title, licence: for the reader.
+        folder: where the file lies.
+    """
+
+    name: str
+    folder: Path
+    version: int = 1
+    data: str = ""
+    config: str | None = None
+    revision: str = "main"
+    train: str = "train"
+    test: str = "test"
+    file: str = ""
+    test_file: str = ""
+    test_share: float = 0.0
+    text: tuple[str, ...] = ("text",)
+    text_b: tuple[str, ...] = ()
+    label: str = ""
+    labels: tuple[str, ...] = ()
+    rename: tuple[tuple[str, str], ...] = ()
+    score: str = ""
+    range: tuple[float, float] = (0.0, 0.0)
+    metrics: tuple[str, ...] = ()
+    title: str = ""
+    licence: str = ""
+
+
+def read_description(path: Path) -> SetDescription:
+    """Read and check a set's TOML file.
+
+    Raises:
+        UserError: one line that names the file, the key and the way out.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        read = tomllib.loads(text)
+    except OSError as error:
+        raise UserError(f"cannot read the set {path} ({error.strerror}); give the path of a TOML file") from None
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise UserError(f"{path} is not a TOML file: {error}") from None
+    known = {item.name for item in fields(SetDescription)} - {"folder"}
+    for key in read:
+        if key not in known:
+            raise unknown(f"key of {path}", key, known)
+    values = {key: _typed(value, key, path) for key, value in read.items()}
+    _check(values, path)
+    values.setdefault("name", path.stem)
+    if not _NAME.fullmatch(values["name"]):
+        raise UserError(f"{path}: {values['name']!r} cannot be a set's name; use letters, digits and _ . -, as in mine")
+    if "score" not in values:
+        values.setdefault("label", "label")
+    values.setdefault("metrics", ("spearman", "pearson") if "score" in values else ("accuracy", "macro_f1", "mcc"))
+    if "file" in values:
+        if "test_file" not in values:
+            values.setdefault("test_share", 0.2)
+        files = [path.parent / values[key] for key in ("file", "test_file") if key in values]
+        values["revision"] = _digest(text, files, path)
+    return SetDescription(folder=path.parent, **values)
+
+
+def _typed(value: Any, key: str, path: Path) -> Any:
+    """A key's value in the form of its field."""
+    if key in ("text", "text_b", "labels", "metrics"):
+        listed = [value] if isinstance(value, str) and key in ("text", "text_b") else value
+        if isinstance(listed, list) and listed and all(isinstance(item, str) for item in listed):
+            return tuple(listed)
+        raise UserError(f"{path}: {key} must be a list of strings, and is {value!r}")
+    if key == "rename":
+        if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+            return tuple(value.items())
+        raise UserError(f'{path}: rename must be a table such as {{ neg = "negative" }}, and is {value!r}')
+    if key == "range":
+        if isinstance(value, list) and len(value) == 2 and all(_number(item) for item in value) and value[0] < value[1]:
+            return (float(value[0]), float(value[1]))
+        raise UserError(f"{path}: range must be the least and the greatest score, as in [0, 5], and is {value!r}")
+    if key == "test_share":
+        if _number(value) and 0 < value < 1:
+            return float(value)
+        raise UserError(f"{path}: test_share must lie between 0 and 1, and is {value!r}")
+    if key == "version":
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+        raise UserError(f"{path}: version must be a whole number from 1, and is {value!r}")
+    if isinstance(value, str) and value:
+        return value
+    raise UserError(f"{path}: {key} must be a string that is not empty, and is {value!r}")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _check(values: Mapping[str, Any], path: Path) -> None:
+    """What no key can say alone."""
+    if ("data" in values) == ("file" in values):
+        raise UserError(f"{path}: give either data (an id on the Hub) or file (CSV, TSV, JSONL or parquet)")
+    foreign = ("config", "revision", "train", "test") if "file" in values else ("test_file", "test_share")
+    if extra := [key for key in foreign if key in values]:
+        raise UserError(f"{path}: {extra[0]} does not go with {'file' if 'file' in values else 'data'}; leave it out")
+    if "test_file" in values and "test_share" in values:
+        raise UserError(f"{path}: give either test_file or test_share")
+    if "label" in values and "score" in values:
+        raise UserError(f"{path}: give either label (a column of classes) or score (a column of numbers)")
+    if ("score" in values) != ("range" in values):
+        raise UserError(f'{path}: score and range go together, as in score = "gold" and range = [0, 5]')
+    if "score" in values and (extra := [key for key in ("labels", "rename") if key in values]):
+        raise UserError(f"{path}: {extra[0]} goes with classes; scores have none")
+    labels = values.get("labels", ())
+    if len(set(labels)) < len(labels) or len(labels) == 1:
+        raise UserError(f"{path}: labels must be at least two different names, and are {', '.join(labels)}")
+    possible = SCORE_METRICS if "score" in values else CLASS_METRICS
+    for metric in values.get("metrics", ()):
+        if metric not in possible:
+            raise unknown(f"metric of {path}", metric, possible)
+
+
+def _digest(description: str, files: list[Path], path: Path) -> str:
+    """SHA-256 of the TOML file and of the files that it names, each hashed by itself first."""
+    digest = hashlib.sha256(hashlib.sha256(description.encode()).digest())
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+        except OSError as error:
+            raise UserError(
+                f"{path} names {file}, which cannot be read ({error.strerror}); its path is relative to the TOML file"
+            ) from None
+    return digest.hexdigest()
