@@ -31,7 +31,7 @@ def no_adapt(strategy: Strategy, seeds: Seeds) -> Any:
 
 def fit(svd: int | None = None, texts: tuple[str, ...] = TEXTS) -> AdaptedEncoder:
     data = TrainSet("corpus/cats", 1, "f", texts=texts)
-    return Tfidf(TfidfConfig(svd)).fit(START, data, seeds=Seeds(), budget=Budget(), adapt=no_adapt)
+    return Tfidf(TfidfConfig(svd=svd)).fit(START, data, seeds=Seeds(), budget=Budget(), adapt=no_adapt)
 
 
 def test_vectors_are_scikit_learns_sparse_and_in_single_precision() -> None:
@@ -62,7 +62,7 @@ def test_a_stored_state_restores_the_same_bits(svd: int | None, tmp_path: Path) 
     adapted = fit(svd)
     adapted.save(tmp_path)
 
-    restored = Tfidf(TfidfConfig(svd)).restore(START, load_state(tmp_path))
+    restored = Tfidf(TfidfConfig(svd=svd)).restore(START, load_state(tmp_path))
 
     assert abs(restored.encode(ODD) - adapted.encode(ODD)).max() == 0
     assert restored.source is not None
