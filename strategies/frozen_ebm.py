@@ -50,7 +50,9 @@ _RANKED = 1000
 
 @dataclass(frozen=True)
 class FrozenEbmConfig:
-    """The default lr is the one of {1e-4, 3e-4, 1e-3, 3e-3} that did well on dev for all norms and losses (nli, sst2).
+    """The default lr is out of {1e-4, 3e-4, 1e-3, 3e-3}, by dev scores of all-MiniLM-L6-v2.
+
+    Seen on `nli` for chopra and bce with l1, and for chopra with cosine, and on 100 rows of sst2 for the defaults.
 
     Attributes:
         dim: components of G's output.
