@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load_file, save_file
+from torch import nn
 
 from thawbench.contracts import (
     Cost,
@@ -65,7 +66,12 @@ class Head(Protocol):
 
 @dataclass(frozen=True)
 class AdaptedEncoder:
-    """An encoder as some steps left it; see `contracts.Adapted`. `source` is None if it makes no vectors."""
+    """An encoder as some steps left it; see `contracts.Adapted`.
+
+    Attributes:
+        source: None if it makes no vectors.
+        mlm_head: the `mlm_head.MlmHead` that a step has tuned; None leaves it to what lies beside the backbone.
+    """
 
     source: VectorSource | None
     similarity: Similarity = "cosine"
@@ -73,6 +79,7 @@ class AdaptedEncoder:
     state: State = field(default_factory=State)
     trace: tuple[TraceRow, ...] = ()
     has_layers: bool = False
+    mlm_head: nn.Module | None = None
 
     @property
     def heads(self) -> Mapping[str, Target]:
