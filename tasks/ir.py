@@ -1,8 +1,8 @@
-"""`ir/<name>`: retrieval, by any task of MTEB of that type (SciFact, ...) or one of our own list (cranfield, ...)."""
+"""`ir/<name>`: retrieval, by any task of MTEB of that type (SciFact, ...) or one of our own (world, cranfield, ...)."""
 
 import copy
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -11,6 +11,7 @@ from thawbench.contracts import Adapted, Json, Metric, ScoredRow, Scores
 from thawbench.registry import families
 from thawbench.tasks.mteb_bridge import AdaptedForMteb, evaluate, scalars
 from thawbench.tasks.mteb_task import Listing, Loaded, MtebTask, splits
+from thawbench.tasks.world.benchmarks import WORLD, make_retrieval
 
 _METRICS = tuple(
     Metric(name, main=name == "ndcg_at_10")
@@ -33,7 +34,7 @@ class Ir(MtebTask):
 
     family = "ir"
     mteb_type = "Retrieval"
-    listed = ("SciFact", "cranfield", "medline", "cacm", "lisa", "npl")
+    listed = ("world", "SciFact", "cranfield", "medline", "cacm", "lisa", "npl")
 
     @property
     def corpus(self) -> str:
@@ -74,15 +75,12 @@ class Ir(MtebTask):
         return tuple(text for _, text in dict.fromkeys(found))
 
     @classmethod
-    def _look_up(cls, body: str) -> Listing:
-        own = _collections().get(body.lower())
-        return own or super()._look_up(body)
-
-    @classmethod
-    def _also(cls) -> Iterable[str]:
-        return _collections()
+    def _own(cls) -> Mapping[str, Listing]:
+        return {WORLD.name: WORLD, **_collections()}
 
     def _make(self) -> Any:
+        if self.listing == WORLD:
+            return make_retrieval()
         if self.listing.name in _collections():
             return _served(self.listing)
         return super()._make()

@@ -2,7 +2,7 @@
 
 import abc
 import importlib.metadata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,11 +18,12 @@ _ENGLISH = ("en", "en-en", "eng", "eng-eng", "default")
 
 @dataclass(frozen=True)
 class Listing:
-    """A task as mteb, or our own list of collections, has it: the name that boards show, and its data on the Hub."""
+    """A task as mteb has it, or one of our own: the name that boards show, its data, and what is adapted to for it."""
 
     name: str
     data: str
     revision: str
+    train: str = "nli"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,6 @@ class MtebTask(abc.ABC):
     listed: ClassVar[tuple[str, ...]]
     version: ClassVar[int] = 1
     needs: ClassVar[Provides] = Provides.VECTORS
-    train: ClassVar[tuple[str, ...]] = ("nli",)
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -62,6 +62,8 @@ class MtebTask(abc.ABC):
         Raises:
             UserError: mteb has none of that name, or it is not one that is measured here.
         """
+        if body.lower() in cls._own():
+            return cls(cls._own()[body.lower()])
         for entry in fingerprint.seen(f"{cls.family}/{body}"):
             if entry.facts.get("mteb") == _mteb_version():
                 return cls(Listing(entry.name.split("/", 1)[1], entry.data, entry.revision))
@@ -69,13 +71,13 @@ class MtebTask(abc.ABC):
 
     @classmethod
     def _look_up(cls, body: str) -> Listing:
-        metadata = find(body, cls.mteb_type, cls.family, cls._also()).metadata
+        metadata = find(body, cls.mteb_type, cls.family, cls._own()).metadata
         return Listing(metadata.name, metadata.dataset["path"], metadata.dataset["revision"])
 
     @classmethod
-    def _also(cls) -> Iterable[str]:
-        """Names that `resolve` takes beside mteb's."""
-        return ()
+    def _own(cls) -> Mapping[str, Listing]:
+        """Tasks that mteb lacks, by their names in lower case."""
+        return {}
 
     @property
     def name(self) -> str:
@@ -86,6 +88,11 @@ class MtebTask(abc.ABC):
     def revision(self) -> str:
         """The commit of the data that mteb pins."""
         return self.listing.revision
+
+    @property
+    def train(self) -> tuple[str, ...]:
+        """One set of pairs."""
+        return (self.listing.train,)
 
     @property
     def corpus(self) -> str | None:

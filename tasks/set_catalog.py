@@ -1,4 +1,4 @@
-"""Labelled sets by name: those in `sets/`, one TOML file each, and a user's own."""
+"""Labelled sets by name: those in `sets/`, one TOML file each, those of the world, and a user's own."""
 
 from functools import cache
 from importlib import resources
@@ -8,6 +8,7 @@ from thawbench.errors import UserError, unknown
 from thawbench.tasks.labelled_set import DescribedSet, LabelledSet
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.set_description import read_description
+from thawbench.tasks.world.sets import WORLD_SETS
 
 _own: dict[str, LabelledSet] = {}
 
@@ -56,4 +57,5 @@ def register_set(path: Path) -> str:
 def _shipped() -> dict[str, LabelledSet]:
     folder = resources.files("thawbench.tasks").joinpath("sets")
     with resources.as_file(folder) as path:
-        return {file.stem: DescribedSet(read_description(file)) for file in sorted(path.glob("*.toml"))}
+        described = {file.stem: DescribedSet(read_description(file)) for file in sorted(path.glob("*.toml"))}
+    return {**WORLD_SETS, **described}

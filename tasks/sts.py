@@ -1,13 +1,14 @@
-"""`sts/<name>`: semantic textual similarity, by any task of MTEB of that type (STSBenchmark, STS12, ...)."""
+"""`sts/<name>`: semantic textual similarity, by any task of MTEB of that type (STSBenchmark, STS12, ...) or `world`."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from thawbench.contracts import Adapted, Json, Metric, ScoredRow, Scores
 from thawbench.registry import families
 from thawbench.tasks.mteb_bridge import AdaptedForMteb, evaluate, scalars
-from thawbench.tasks.mteb_task import Loaded, MtebTask, splits, subset_of
+from thawbench.tasks.mteb_task import Listing, Loaded, MtebTask, splits, subset_of
+from thawbench.tasks.world.benchmarks import WORLD, make_sts
 
 _METRICS = tuple(
     Metric(name, lower=-1.0, upper=1.0, chance=0.0, main=name == "spearman")
@@ -25,7 +26,7 @@ class Sts(MtebTask):
 
     family = "sts"
     mteb_type = "STS"
-    listed = ("STSBenchmark", "STS12", "STS13", "STS14", "STS15", "STS16", "STS17", "SICK-R", "BIOSSES")
+    listed = ("world", "STSBenchmark", "STS12", "STS13", "STS14", "STS15", "STS16", "STS17", "SICK-R", "BIOSSES")
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -47,6 +48,13 @@ class Sts(MtebTask):
             for index, (score, similarity) in enumerate(zip(gold, part.similarities.tolist(), strict=True)):
                 rows.append(ScoredRow(f"{label}:{index}", float(score), similarity))
         return Scores(found, rows=tuple(rows))
+
+    @classmethod
+    def _own(cls) -> Mapping[str, Listing]:
+        return {WORLD.name: WORLD}
+
+    def _make(self) -> Any:
+        return make_sts() if self.listing == WORLD else super()._make()
 
     def _rows(self, task: Any) -> Iterator[Json]:
         first, second = task.column_names

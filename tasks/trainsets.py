@@ -1,4 +1,4 @@
-"""Train sets by name: `nli`, every labelled set, `corpus/<IR set>`, and `name@n` for the first n rows of a sample."""
+"""Train sets by name: `nli`, every labelled set, `corpus/<IR set>`, texts, and `name@n` for the first n rows of a sample."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,8 +13,9 @@ from thawbench.tasks.ir import Ir
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.pool import Pool, Source
 from thawbench.tasks.set_catalog import find_set, known_sets
+from thawbench.tasks.world.pools import WorldDocuments, WorldTexts
 
-_SOURCES: dict[str, Source] = {Nli.name: Nli()}
+_SOURCES: dict[str, Source] = {made.name: made for made in (Nli(), WorldTexts(), WorldDocuments())}
 _CORPUS = "corpus/"
 
 

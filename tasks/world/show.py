@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from thawbench.tasks.world.whole import World, texts
 
 
-def show(world: World) -> str:
-    """A sample of each part, test rows where there are any, with sizes."""
-    return "\n".join(_lines(world))
+def show(world: World, *, rows: bool = True) -> str:
+    """The parts with their sizes and, if asked for, some rows of each: test rows where there are any."""
+    text = "\n".join(_lines(world))
+    return text if rows else "\n".join(line for line in text.splitlines() if line and not line.startswith("  "))
 
 
 def _lines(world: World) -> Iterator[str]:

@@ -176,6 +176,8 @@ _SUBJECTS = (
         ),
     ),
 )
+COARSE = tuple(dict.fromkeys(subject.coarse for subject in _SUBJECTS))
+FINE = tuple(subject.fine for subject in _SUBJECTS)
 _WHEN = ("", "on Monday ", "this week ", "last year ", "yesterday ", "in May ", "in March ", "at last ")
 _HOW = ("", " as planned", " after a long wait", " without delay", " for the second time", " quite unexpectedly")
 _SAID = ("", "", "it seems that ", "we read that ", "they told us that ")

@@ -206,8 +206,8 @@ COUNTS = {
 }
 
 
-def test_every_shipped_set_has_its_counts_below() -> None:
-    assert set(COUNTS) == set(known_sets())
+def test_every_shipped_set_of_the_hub_has_its_counts_below() -> None:
+    assert set(COUNTS) == {name for name in known_sets() if not name.startswith("world/")}
 
 
 @pytest.mark.hub
