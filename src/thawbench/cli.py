@@ -1,4 +1,4 @@
-"""The command line: `thawbench run`, `plan`, `list`, `doctor`, `leaderboard`.
+"""The command line: `thawbench run`, `plan`, `list`, `doctor`, `world`, `leaderboard`.
 
 Heavy libraries are imported inside the commands, so that `--help` answers at once.
 """
@@ -119,6 +119,18 @@ def doctor() -> None:
     from thawbench.suite.doctor import show
 
     show(Console())
+
+
+@app.command()
+def world(
+    rows: Annotated[bool, typer.Option("--show", help="some rows of each part, and not only how many there are")] = False,
+    seed: Annotated[int, typer.Option(help="which world; train sets and tasks read that of seed 0")] = 0,
+) -> None:
+    """Look at the embedded world, which the profile `mini` measures and the backbone `tiny` has read."""
+    from thawbench.tasks.world import make_world
+    from thawbench.tasks.world.show import show
+
+    Console().print(show(make_world(seed), rows=rows), markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
