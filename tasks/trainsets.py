@@ -1,4 +1,4 @@
-"""Train sets by name: `nli`, every labelled set, `corpus/<IR set>`, texts, and `name@n` for the first n rows of a sample."""
+"""Train sets by name: `nli`, every labelled set, `corpus/<IR set>`, and `name@n` for the first n rows of a sample."""
 
 from collections.abc import Iterable
 from functools import lru_cache

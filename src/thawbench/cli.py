@@ -123,7 +123,7 @@ def doctor() -> None:
 
 @app.command()
 def world(
-    rows: Annotated[bool, typer.Option("--show", help="some rows of each part, and not only how many there are")] = False,
+    rows: Annotated[bool, typer.Option("--show", help="some rows of each part, not only their number")] = False,
     seed: Annotated[int, typer.Option(help="which world; train sets and tasks read that of seed 0")] = 0,
 ) -> None:
     """Look at the embedded world, which the profile `mini` measures and the backbone `tiny` has read."""
