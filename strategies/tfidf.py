@@ -21,14 +21,16 @@ from thawbench.strategies.sources import LayerlessSource, digest
 
 @dataclass(frozen=True)
 class TfidfSource(LayerlessSource):
-    """scikit-learn's defaults: words of two letters or more in lower case, smooth idf, length 1.
+    """Words of two letters or more in lower case, smooth idf, length 1.
 
     Attributes:
+        options: scikit-learn's names for what the config chose.
         vocabulary: the word of each column.
         idf: (words,).
         components: (svd, words) if the vectors are reduced.
     """
 
+    options: dict[str, Any]
     vocabulary: tuple[str, ...]
     idf: NDArray[np.float32]
     components: FloatArray | None = None
@@ -36,7 +38,7 @@ class TfidfSource(LayerlessSource):
     @cached_property
     def key(self) -> str:
         tensors = {"idf": self.idf} if self.components is None else {"idf": self.idf, "svd": self.components}
-        return digest("tfidf", list(self.vocabulary), tensors=tensors)
+        return digest("tfidf", self.options, list(self.vocabulary), tensors=tensors)
 
     @property
     def dim(self) -> int:
@@ -56,18 +58,30 @@ class TfidfSource(LayerlessSource):
 
     @cached_property
     def _vectorizer(self) -> Any:
-        vectorizer = TfidfVectorizer(
-            vocabulary={word: column for column, word in enumerate(self.vocabulary)}, dtype=np.float32
-        )
+        columns = {word: column for column, word in enumerate(self.vocabulary)}
+        vectorizer = TfidfVectorizer(vocabulary=columns, dtype=np.float32, **self.options)
         vectorizer.idf_ = self.idf
         return vectorizer
 
 
 @dataclass(frozen=True)
 class TfidfConfig:
-    """`svd`: reduce to so many components (latent semantic analysis); none keeps the words, sparse."""
+    """The defaults are those of the published control: .63 nDCG@10 on SciFact, .34 on Cranfield.
+
+    Attributes:
+        svd: reduce to so many components (latent semantic analysis); none keeps the words, sparse.
+        sublinear: a word counts 1 + log(times) and not as often as it stands there.
+        stop_words: leave scikit-learn's English function words out.
+    """
 
     svd: int | None = None
+    sublinear: bool = True
+    stop_words: bool = True
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As scikit-learn names them."""
+        return {"sublinear_tf": self.sublinear, "stop_words": "english" if self.stop_words else None}
 
     def __post_init__(self) -> None:
         if self.svd is not None and self.svd < 1:
@@ -95,7 +109,7 @@ class Tfidf(BaseStrategy):
         Raises:
             NotApplicableError: no text has a word, or `svd` asks for more components than the counts have.
         """
-        vectorizer = TfidfVectorizer(dtype=np.float32)
+        vectorizer = TfidfVectorizer(dtype=np.float32, **self.config.options)
         try:
             weights = vectorizer.fit_transform(data.texts)
         except ValueError as error:  # "empty vocabulary", also for no texts at all
@@ -117,4 +131,4 @@ class Tfidf(BaseStrategy):
         """Its own, whatever the start is."""
         words = state.values["vocabulary"]
         assert isinstance(words, list)
-        return TfidfSource(tuple(map(str, words)), state.tensors["idf"], state.tensors.get("svd"))
+        return TfidfSource(self.config.options, tuple(map(str, words)), state.tensors["idf"], state.tensors.get("svd"))
