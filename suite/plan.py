@@ -90,13 +90,15 @@ def make_plan(request: Request) -> Plan:
                 cell = _cell(backbone, row, task, name, triple, request.budget, profile, infos)
                 # seeds that nothing draws on give the same cell again
                 cells.setdefault(cell.key, cell)
-    ordered = sorted(cells.values(), key=lambda cell: _order(cell, rows))
+    # the cells of one adaptation stand together, adaptations in the order in which they were asked for
+    strategy_rank = {str(row): rank for rank, row in enumerate(rows)}
+    adaptation_rank: dict[str, int] = {}
+    for cell in cells.values():
+        adaptation_rank.setdefault(cell.adaptation.key, len(adaptation_rank))
+    ordered = sorted(
+        cells.values(), key=lambda cell: (strategy_rank[cell.strategy], adaptation_rank[cell.adaptation.key])
+    )
     return Plan(profile, backbone, tuple(ordered))
-
-
-def _order(cell: Cell, rows: Sequence[_Row]) -> tuple[int, str]:
-    position = [str(row) for row in rows].index(cell.strategy)
-    return position, cell.adaptation.key
 
 
 def _strategy_rows(asked: Iterable[str]) -> list[_Row]:

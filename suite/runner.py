@@ -8,7 +8,7 @@ import platform
 import secrets
 import time
 import traceback
-from collections import Counter
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from thawbench.suite import machine
 from thawbench.suite.cells import Cell, Trail
 from thawbench.suite.records import Environment, Failure, MetricValue, Record, RecordStore, Status, Usage
 from thawbench.suite.store import AdaptationStore
+
+_TASKS_IN_MEMORY = 8
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Runner:
         self._fresh = fresh
         self._keep_checkpoints = keep_checkpoints
         self._waiting = Counter(prefix.key for cell in cells for prefix in cell.adaptation.prefixes())
-        self._loaded: tuple[str, Any] | None = None
+        self._loaded: OrderedDict[str, Any] = OrderedDict()
 
     def run(self, cell: Cell) -> Outcome:
         """The cell's record, out of the folder if it is there and final."""
@@ -126,11 +128,13 @@ class Runner:
         draft.scores = scores
 
     def _data(self, task: Task) -> Any:
-        # the cells of one adaptation meet one task after another: one set of rows in memory is enough
-        if self._loaded is None or self._loaded[0] != task.name:
-            self._loaded = None
-            self._loaded = (task.name, task.load())
-        return self._loaded[1]
+        # the next adaptation meets the same tasks again
+        if task.name not in self._loaded:
+            self._loaded[task.name] = task.load()
+        self._loaded.move_to_end(task.name)
+        while len(self._loaded) > _TASKS_IN_MEMORY:
+            self._loaded.popitem(last=False)
+        return self._loaded[task.name]
 
     def _write_rows(self, cell: Cell, scores: Scores) -> str | None:
         if not scores.rows:

@@ -101,7 +101,8 @@ def test_tasks_share_an_adaptation_and_its_cells_stand_together(profile: str) ->
 
     assert found.adaptations == 2
     assert len(found.cells) == 6
-    assert keys == sorted(keys)
+    assert keys == [keys[0]] * 3 + [keys[3]] * 3
+    assert [cell.seeds.init for cell in found.cells] == [0, 0, 0, 1, 1, 1]
 
 
 def test_globs_choose_tasks_of_the_profile_and_keep_their_options(profile: str) -> None:
