@@ -93,6 +93,10 @@ class BaseStrategy:
         """How the new vectors compare; None keeps the start's way."""
         return None
 
+    def provides_on(self, signals: frozenset[Signal]) -> frozenset[Provides]:
+        """What comes out after a fit on a set with these signals."""
+        return self.provides
+
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Find whatever `restore` needs; nothing by default.
 

@@ -98,16 +98,22 @@ class FrozenEbm(BaseStrategy):
         """Minus the energy."""
         return self._similarities[self.config.norm]
 
+    def provides_on(self, signals: frozenset[Signal]) -> frozenset[Provides]:
+        """Pairs teach which vectors are near, and no class."""
+        return self.provides - {Provides.CLASSES} if self._reads_pairs(Signal.PAIRS in signals) else self.provides
+
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Train on pairs if there are any, else on labels.
 
         Raises:
             NotApplicableError: there are no genuine pairs, or no impostors for a loss that needs them.
         """
-        on = self.config.on
-        if on == "pairs" or (on == "auto" and data.pairs):
+        if self._reads_pairs(bool(data.pairs)):
             return self._learn_pairs(start, data, seeds, budget)
         return self._learn_labels(start, data, seeds, budget)
+
+    def _reads_pairs(self, offered: bool) -> bool:
+        return self.config.on == "pairs" or (self.config.on == "auto" and offered)
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """G over the start's vectors, and the classifier if it was trained on labels."""

@@ -29,7 +29,8 @@ OPTIONS = (
         "strategy", "a strategy such as frozen_ebm:norm=l2, a glob, `all`, or a file my_idea.py; repeatable", many=True
     ),
     Option("task", "a task such as sts/STS12, or a glob over the profile's tasks; repeatable", many=True),
-    Option("profile", "which matrix to run: `thawbench list profiles`, or a TOML file", default="served"),
+    Option("set", "a TOML file that makes your own rows a set: then fewshot/NAME@100; repeatable", many=True),
+    Option("profile", "which matrix to run: `thawbench list profiles`, or a TOML file", default="mini"),
     Option("backbone", "`embedded`, an encoder's id on the Hub (org/name@revision), or a folder [the profile's]"),
     Option("seeds", "a number, or ranges that are crossed: sample=0-4,init=0-2,order=0 [the profile's]"),
     Option("results", "the folder that keeps records, traces and checkpoints", default="results"),
@@ -47,6 +48,7 @@ class Settings:
 
     strategy: tuple[str, ...]
     task: tuple[str, ...]
+    set: tuple[str, ...]
     profile: str
     backbone: str
     seeds: str
@@ -73,6 +75,7 @@ def settings(values: Mapping[str, Any]) -> Settings:
     return Settings(
         strategy=tuple(values["strategy"] or ()),
         task=tuple(values["task"] or ()),
+        set=tuple(values["set"] or ()),
         profile=values["profile"],
         backbone=values["backbone"] or "",
         seeds=values["seeds"] or "",

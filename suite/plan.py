@@ -6,8 +6,9 @@ Planning needs no weights, and no rows that were seen before.
 import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from thawbench.contracts import Budget, Seeds, Signal, Strategy, Stream, Task, TrainSetInfo
+from thawbench.contracts import Budget, Provides, Seeds, Signal, Strategy, Stream, Task, TrainSetInfo
 from thawbench.errors import UserError, unknown
 from thawbench.names import (
     Spec,
@@ -23,9 +24,11 @@ from thawbench.registry import strategies as registered
 from thawbench.strategies.backbone import resolve_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.plugin import load_strategy_file
+from thawbench.strategies.readout_step import ReadoutStep
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
 from thawbench.tasks.catalog import resolve_task
+from thawbench.tasks.set_catalog import register_set
 from thawbench.tasks.trainsets import trainset_info
 
 
@@ -41,6 +44,7 @@ class Request:
     precision: str = "auto"
     device: str = "auto"
     budget: Budget = field(default_factory=Budget)
+    sets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ def make_plan(request: Request) -> Plan:
     Raises:
         UserError: a name that does not exist, a malformed one, or data that cannot be had.
     """
+    for path in request.sets:
+        register_set(Path(path))
     profile = load_profile(request.profile)
     rows = _strategy_rows(request.strategies or profile.strategies)
     names = _task_names(request.tasks, profile)
@@ -180,6 +186,7 @@ def _cell(
     chain = parse_chain(asked) if asked else task.train
     steps: list[Step] = []
     reason = ""
+    gives: frozenset[Provides] = frozenset()
     for position, train in enumerate(chain):
         for spec, version in zip(row.specs, row.versions, strict=True):
             strategy = _strategy(spec)
@@ -189,15 +196,17 @@ def _cell(
             if own is None and strategy.fits_on_corpus and task.corpus:
                 own = task.corpus
             info = _info(own or train, infos) if strategy.consumes else None
-            if info is not None and not strategy.consumes & info.signals:
-                reason = (
-                    reason
-                    or f"{spec.name} learns from {_list(strategy.consumes)}; {info.name} has {_list(info.signals)}"
-                )
-            steps.append(Step(strategy, version, info, seeds, _streams(strategy, info), budget))
-    last = steps[-1].strategy
-    if task.needs not in last.provides:
-        given = ", ".join(sorted(what.value for what in last.provides))
+            reason = reason or _lacking(strategy, info)
+            steps.append(_step(strategy, version, info, seeds, budget))
+            gives = strategy.provides_on(info.signals if info else frozenset())
+        if task.needs is Provides.CLASSES and task.needs not in gives and Provides.VECTORS in gives:
+            readout, info = ReadoutStep(), _info(train, infos)
+            reason = reason or _lacking(readout, info)
+            steps.append(_step(readout, str(readout.version), info, seeds, budget))
+            gives = readout.provides
+    last = _strategy(row.specs[-1])
+    if task.needs not in gives:
+        given = ", ".join(sorted(what.value for what in gives))
         reason = reason or f"{task.name} measures {task.needs.value}; {last.name} gives {given}"
     spelled = TaskName(name.family, task.name.partition("/")[2], name.options)
     return Cell(
@@ -215,6 +224,16 @@ def _info(name: str, infos: dict[str, TrainSetInfo]) -> TrainSetInfo:
     if name not in infos:
         infos[name] = trainset_info(name)
     return infos[name]
+
+
+def _lacking(strategy: Strategy, info: TrainSetInfo | None) -> str:
+    if info is None or strategy.consumes & info.signals:
+        return ""
+    return f"{strategy.name} learns from {_list(strategy.consumes)}; {info.name} has {_list(info.signals)}"
+
+
+def _step(strategy: Strategy, version: str, info: TrainSetInfo | None, seeds: Seeds, budget: Budget) -> Step:
+    return Step(strategy, version, info, seeds, _streams(strategy, info), budget)
 
 
 def _streams(strategy: Strategy, info: TrainSetInfo | None) -> frozenset[Stream]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from thawbench.errors import UserError, unknown
 
 FOLDER = Path(__file__).parent / "profiles"
-DEFAULT = "served"
+DEFAULT = "mini"
 
 
 @dataclass(frozen=True)

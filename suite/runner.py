@@ -88,7 +88,8 @@ class Runner:
             except Exception as error:
                 status, failure = "failed", Failure(type(error).__name__, str(error), traceback.format_exc())
         wall = time.perf_counter() - clock
-        trace = self.store.trace_path(cell.adaptation) if cell.adaptation.steps else None
+        traces = [self.store.trace_path(prefix) for prefix in cell.adaptation.prefixes()]
+        trace = next((path for path in reversed(traces) if path.exists()), None)
         record = Record(
             key=cell.key,
             status=status,
@@ -109,7 +110,7 @@ class Runner:
             attempts=attempts,
             failure=failure,
             reason=reason,
-            trace=str(trace.relative_to(self.results)) if trace and trace.exists() else None,
+            trace=str(trace.relative_to(self.results)) if trace else None,
             rows=self._write_rows(cell, draft.scores),
         )
         self.records.write(record)
@@ -191,7 +192,7 @@ class _Draft:
             evaluate_s=self.evaluate_s,
             wall_s=wall_s,
             peak_memory_mb=machine.peak_memory_mb(),
-            trainable_parameters=costs[-1].trainable_parameters if costs else 0,
+            trainable_parameters=max((cost.trainable_parameters for cost in costs), default=0),
             total_parameters=costs[-1].total_parameters if costs else 0,
             texts=meter.texts,
             tokens=meter.tokens,

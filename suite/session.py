@@ -53,6 +53,7 @@ def plan_of(settings: Settings) -> Plan:
             seeds=settings.seeds,
             precision=settings.precision,
             device=settings.device,
+            sets=settings.set,
         )
     )
 

@@ -1,5 +1,6 @@
 """The store of adaptations: each is fitted once, kept while cells need it, and found again by its key."""
 
+import contextlib
 import logging
 import os
 import secrets
@@ -7,14 +8,14 @@ import shutil
 from collections import OrderedDict
 from pathlib import Path
 
-from thawbench.tasks.trainsets import load_trainset
-
 from thawbench.contracts import Adapted, Seeds, Strategy, TrainSet
 from thawbench.errors import UserError
 from thawbench.strategies.adapted import load_state
 from thawbench.strategies.backbone import load_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
+from thawbench.strategies.checkpoint import checkpointing
 from thawbench.suite.cells import Adaptation, Step, Trail
+from thawbench.tasks.trainsets import load_trainset
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,6 @@ class AdaptationStore:
         adapted = self._restore(start, adaptation)
         if adapted is None:
             adapted = self._fit(start, adaptation)
-            self._keep(adapted, adaptation)
         self._memory[key] = adapted
         while len(self._memory) > _KEPT_IN_MEMORY:
             self._memory.popitem(last=False)
@@ -87,7 +87,14 @@ class AdaptationStore:
             other = Step(strategy, str(strategy.version), step.train, seeds, step.streams, step.budget)
             return self._step(start, Adaptation(adaptation.backbone, (*adaptation.steps[:-1], other)))
 
-        return step.strategy.fit(start, _rows(step), seeds=step.seeds, budget=step.budget, adapt=adapt)
+        # beside the results, so that a fit that was killed goes on from where it was
+        training = self._checkpoints / f".{adaptation.key}.training"
+        with checkpointing(training):
+            adapted = step.strategy.fit(start, _rows(step), seeds=step.seeds, budget=step.budget, adapt=adapt)
+            self._keep(adapted, adaptation)
+        with contextlib.suppress(OSError):  # not there if nothing was trained, not empty if another run still does
+            training.rmdir()
+        return adapted
 
     def _keep(self, adapted: Adapted, adaptation: Adaptation) -> None:
         folder = self._checkpoints / adaptation.key

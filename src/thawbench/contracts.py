@@ -244,7 +244,7 @@ class Strategy(Protocol):
 
     Attributes:
         consumes: the signals of which it needs at least one; empty if it looks at no data.
-        provides: what comes out; a task that needs something else is not applicable.
+        provides: what can come out; a task that needs something else is not applicable.
         draws: the seed streams that its result depends on, of `init` and `order`.
         whole_chain: fitted once from the backbone on all sets so far, instead of set after set.
         fits_on_corpus: fitted on the documents of the task at hand, where it has some, and not on its train set.
@@ -266,6 +266,10 @@ class Strategy(Protocol):
     @property
     def config(self) -> Any:
         """A frozen dataclass of plain JSON types."""
+        ...
+
+    def provides_on(self, signals: frozenset[Signal]) -> frozenset[Provides]:
+        """What comes out after a fit on a set with these signals; at most `provides`."""
         ...
 
     def fit(self, start: Adapted, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: "Adapt") -> Adapted:
