@@ -12,16 +12,17 @@ from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.mlm_head import own_head
 from thawbench.strategies.mlm_objective import score_mlm
 from thawbench.strategies.tiny_backbone import Pretraining
-from thawbench.tasks.world import held_out_texts, make_world
+from thawbench.tasks.world import held_out_texts, make_world, texts
 
 QUICK = Pretraining(steps=2)
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and next to no pretraining."""
+    """An empty cache, few texts, and next to no pretraining."""
     monkeypatch.setenv("THAWBENCH_CACHE", os.fspath(tmp_path / "cache"))
     monkeypatch.setattr(tiny, "Pretraining", lambda: QUICK)
+    monkeypatch.setattr(tiny, "texts", lambda world: texts(world)[:300])
     return tmp_path / "cache"
 
 
@@ -68,7 +69,6 @@ def test_it_reads_the_held_out_texts_of_the_world() -> None:
     head = own_head(source)
     assert head is not None
     scores = score_mlm(source, head, held_out_texts(make_world(0)))
-    assert (
-        scores.loss < 4.0
-    )  # it is 7.1 to begin with; see the module's docstring for what it was when this was written
+    # 7.3 and 0.001 with random weights; 3.57 and 0.44 when this was written
+    assert scores.loss < 4.0
     assert scores.accuracy > 0.35
