@@ -12,10 +12,12 @@ from typing import Any
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.mixture import grouped, refuse_mixed_strategies, refuse_mixed_tasks
+from thawbench.leaderboard.stability import Stability, stability_of
 from thawbench.leaderboard.statistics import Summary, summarise
 from thawbench.suite.records import MetricValue, Record, canonical_json
 
 COSINE_SPEARMAN = "cosine_spearman"
+FEWSHOT = "fewshot"
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One family of tasks. `direction` is that of all columns that have one, None if they disagree or none has."""
+    """One family of tasks. `direction` is that of all columns that have one, None if they disagree or none has.
+
+    `stability` says of few-shot tasks how far their scores depend on the seeds.
+    """
 
     title: str
     columns: tuple[Column, ...]
     direction: str | None
     complete: tuple[Row, ...]
     incomplete: tuple[Row, ...]
+    stability: tuple[Stability, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,8 @@ def _section(records: Sequence[Record]) -> Section:
 
 def _tables(family: str, records: Sequence[Record]) -> list[Table]:
     tables = [_table(family, records, lambda record: record.main)]
+    if family == FEWSHOT:
+        tables[0] = replace(tables[0], stability=stability_of(records))
     cosine = [(record.main, record.metric(COSINE_SPEARMAN)) for record in records if record.status == "ok"]
     if any(main and other and main.value != other.value for main, other in cosine):
         tables.append(_table(f"{family}, by cosine", records, lambda record: record.metric(COSINE_SPEARMAN)))

@@ -1,5 +1,6 @@
 """A board as GitHub-flavoured Markdown. No time stamp: the same records give the same bytes."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +10,14 @@ from tabulate import tabulate
 from thawbench import __version__
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import Board, CostRow, Entry, Problem, Row, Section, Table, build_board, shown
+from thawbench.leaderboard.stability import Components, Stability
 from thawbench.suite.records import RecordStore
 
 _CONTROL = "†"
 _MISSING = "–"
+_BELOW = "‡"
+_BEST_OF = (2, 3, 5, 10)
+_STREAMS = ("sample", "init", "order", "rest")
 _WORDS = {"up": "higher is better", "down": "lower is better", None: "not ranked"}
 
 
@@ -85,7 +90,47 @@ def _table(table: Table) -> list[str]:
     if table.incomplete:
         rows = [[_name(row), f"{row.done}/{len(tasks)}", *map(_cell, row.entries)] for row in table.incomplete]
         parts += ["Incomplete, so not ranked:", _grid(["Strategy", "Done", *tasks], rows)]
+    if table.stability:
+        parts += _stability(escape(table.title), table.stability)
     return parts
+
+
+def _stability(title: str, found: Sequence[Stability]) -> list[str]:
+    sizes = [k for k in _BEST_OF if any(len(each.best_by_dev) >= k for each in found)]
+    crossed = [each.components for each in found if each.components]
+    told = (
+        "Over seeds, wherever there are two or more. Failed: runs whose score is no better than the best constant "
+        "answer. Best of k: the test score to expect of that of k runs which is best on dev."
+    )
+    if crossed:
+        told += (
+            " By stream: the standard deviation that is due to seeds of this stream alone, and rest to streams only "
+            "together, from crossed seeds."
+        )
+    if any(components.clipped for components in crossed):
+        told += f" {_BELOW} marks a variance whose unbiased estimate is below 0; it is set to 0."
+    heads = ["Task", "Strategy", "n", "Mean", "Std", "Failed", *(f"Best of {k}" for k in sizes)]
+    rows = [
+        [
+            escape(each.task),
+            escape(each.strategy) + (f" {_CONTROL}" if each.control else ""),
+            str(each.summary.n),
+            f"{shown(each.summary.mean):.2f}",
+            _MISSING if each.summary.std is None else f"{shown(each.summary.std):.2f}",
+            _MISSING if each.failed is None else f"{100 * each.failed / each.summary.n:.0f} %",
+            *(f"{shown(each.best_by_dev[k - 1]):.2f}" if len(each.best_by_dev) >= k else _MISSING for k in sizes),
+            *(_component(each.components, stream) for stream in _STREAMS if crossed),
+        ]
+        for each in found
+    ]
+    return [f"#### {title}: stability", told, _grid(heads + [each.capitalize() for each in _STREAMS if crossed], rows)]
+
+
+def _component(components: Components | None, stream: str) -> str:
+    variance: float | None = getattr(components, stream, None)
+    if components is None or variance is None:
+        return _MISSING
+    return f"{shown(math.sqrt(variance)):.2f}" + (f" {_BELOW}" if stream in components.clipped else "")
 
 
 def _ranked_row(row: Row, best: Sequence[float | None]) -> list[str]:

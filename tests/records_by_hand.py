@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from thawbench.contracts import Seeds
+from thawbench.contracts import Seeds, Stream
 from thawbench.suite.records import Environment, Failure, MetricValue, Record, Status, Usage, key_of
 
 
@@ -12,6 +12,9 @@ def make_record(
     value: float | None = 0.5,
     *,
     seed: int | None = None,
+    crossed: Seeds | None = None,
+    dev_score: float | None = None,
+    chance: float | None = None,
     status: Status = "ok",
     why: str = "",
     control: bool = False,
@@ -27,14 +30,20 @@ def make_record(
     fingerprint: str = "f1",
     usage: Usage | None = None,
 ) -> Record:
-    """A record of a score, or of another status; everything else has a default."""
+    """A record of a score, or of another status; everything else has a default.
+
+    `seed` is drawn as the init seed alone, `crossed` as all three.
+    """
+    drawn: dict[Stream, int] = {} if seed is None else {"init": seed}
+    if crossed is not None:
+        drawn = {"sample": crossed.sample, "init": crossed.init, "order": crossed.order}
     step = {
         "strategy": strategy.partition(":")[0],
         "version": version,
         "config": {"spelled": strategy},
         "budget": {"steps": None, "epochs": None},
         "train": {"name": "nli", "version": 1, "fingerprint": "t1"},
-        "seeds": {} if seed is None else {"init": seed},
+        "seeds": drawn,
     }
     name = task.partition(":")[0]
     cell = {
@@ -43,6 +52,7 @@ def make_record(
         "task": {"name": name, "version": task_version, "fingerprint": fingerprint, "revision": revision},
     }
     failed = status in ("failed", "timeout")
+    main = MetricValue(metric, value, direction, lower=-1.0, chance=chance, main=True)
     return Record(
         key=key_of(cell),
         status=status,
@@ -52,12 +62,13 @@ def make_record(
         backbone=backbone,
         control=control,
         cell=cell,
-        seeds=Seeds(0, seed or 0, 0),
-        draws=() if seed is None else ("init",),
+        seeds=crossed or Seeds(0, seed or 0, 0),
+        draws=tuple(sorted(drawn)),
         environment=Environment("3.11.7", {}, None, None, "cpu", "some cpu", 2, precision),
         started="2026-11-28T00:00:00+00:00",
         usage=usage or Usage(),
-        metrics=(MetricValue(metric, value, direction, lower=-1.0, main=True), *others) if status == "ok" else (),
+        metrics=(main, *others) if status == "ok" else (),
+        dev_score=dev_score,
         failure=Failure("ValueError", why, "Traceback …") if failed else None,
         reason="" if failed or status == "ok" else why,
     )
