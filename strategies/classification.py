@@ -66,7 +66,7 @@ class Classification:
         tokens = [side[row] for side in self._train.sides for row in batch]
         types = [text.types for text in tokens] if self._head.items == "joint" else None
         vectors = self._body.forward([text.ids for text in tokens], types)
-        logits = self._head(*vectors.split(len(batch)))
+        logits = self._head(*torch.split(vectors, len(batch)))
         classes = isinstance(self._target, ClassTarget)
         truth = torch.from_numpy(self._train.gold[batch].astype(np.int64 if classes else np.float32))
         return self._head.loss(logits, truth.to(logits.device), self._target)
