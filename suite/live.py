@@ -1,16 +1,22 @@
 """The command line's face of the suite: progress while it runs, tables when it is done."""
 
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from thawbench.strategies.tuned import FOLDER
 from thawbench.suite.options import Settings
 from thawbench.suite.records import RecordStore
 from thawbench.suite.runner import Outcome
 from thawbench.suite.session import open_session, plan_of
 from thawbench.suite.summary import counts, damage, score_table
+from thawbench.suite.tune import search
+from thawbench.suite.tune import table as search_table
+from thawbench.suite.tuned_file import write_search
 
 
 def run_live(settings: Settings, console: Console) -> bool:
@@ -72,6 +78,23 @@ def show_plan(settings: Settings, console: Console) -> None:
     console.print(
         f"{total} cells: {finished} done or not applicable, {total - finished} to run; "
         f"{plan.adaptations} adaptations serve {shared} cells; backbone {backbone}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def show_search(
+    strategy: str, field: str, values: Sequence[str], settings: Settings, out: Path | None, console: Console
+) -> None:
+    """Run a search, print the dev scores and the value chosen by them, and write it down."""
+    with console.status("planning …") as status:
+        found, records = search(strategy, field, values, settings, status.update)
+    header, rows = search_table(found)
+    console.print(_table(header, rows))
+    path = write_search(found, records, out or FOLDER)
+    console.print(
+        f"dev scores times 100, mean ± std over seeds; {found.strategy} takes {field} = {found.chosen} for backbones "
+        f"of the size of {found.backbone}: {path}",
         highlight=False,
         soft_wrap=True,
     )

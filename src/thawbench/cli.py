@@ -1,4 +1,4 @@
-"""The command line: `thawbench run`, `plan`, `list`, `doctor`, `world`, `leaderboard`.
+"""The command line: `thawbench run`, `plan`, `tune`, `list`, `doctor`, `world`, `leaderboard`.
 
 Heavy libraries are imported inside the commands, so that `--help` answers at once.
 """
@@ -37,10 +37,14 @@ def main() -> None:
 
 
 def _takes_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the suite's own options, so that they cannot drift from those of `pytest suite/`."""
+    """Give a command the suite's own options, so that they cannot drift from those of `pytest suite/`.
+
+    They arrive as `values`; what else the command takes is its own.
+    """
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
-        parameters = []
+        own = [each for each in inspect.signature(command).parameters.values() if each.name != "values"]
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
         for option in OPTIONS:
             if option.name in left_out:
                 continue
@@ -57,9 +61,10 @@ def _takes_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[.
                 )
             )
 
-        def called(**values: Any) -> None:
+        def called(**given: Any) -> None:
+            mine = {each.name: given.pop(each.name) for each in own}
             defaults = {option.key: option.default for option in OPTIONS}
-            command({**defaults, **values})
+            command(values={**defaults, **given}, **mine)
 
         called.__name__, called.__doc__ = command.__name__, command.__doc__
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -94,6 +99,27 @@ def plan(values: dict[str, Any]) -> None:
     from thawbench.suite.live import show_plan
 
     show_plan(settings(values), Console())
+
+
+@app.command()
+@_takes_options("strategy", "fresh", "keep-checkpoints")
+def tune(
+    values: dict[str, Any],
+    strategy: Annotated[str, typer.Argument(help="one strategy by its plain name, or a file my_idea.py")],
+    field: Annotated[str, typer.Option(help="the field of its configuration to choose")],
+    among: Annotated[str, typer.Option("--values", help="2 to 4 values, with commas between them")],
+    out: Annotated[Path | None, typer.Option(help="the folder to write the choice to [strategies/tuned]")] = None,
+) -> None:
+    """Choose a strategy's default for one field by dev scores; test scores are not looked at.
+
+    Without `--task`, on two sets of the embedded world, 100 rows each; without `--seeds`, on samples 100 and 101, as
+    boards are made of samples below 100. Records go to the folder `tune` in the results, and are found again there.
+
+    `thawbench tune frozen_ebm --field lr --values 3e-4,1e-3,3e-3`
+    """
+    from thawbench.suite.live import show_search
+
+    show_search(strategy, field, among.split(","), settings(values), out, Console())
 
 
 class Kind(enum.StrEnum):

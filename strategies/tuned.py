@@ -1,0 +1,62 @@
+"""What `thawbench tune` found on dev: a strategy's defaults by the size of the backbone, as committed data.
+
+Each file `tuned/<strategy>.toml` holds one choice a backbone, with the trials that decided it; their records lie beside
+it in `tuned/<strategy>.json`. No strategy reads them yet: the default recipe of `finetune` is to be the first.
+"""
+
+import math
+import tomllib
+from pathlib import Path
+
+from thawbench.contracts import Json
+from thawbench.errors import UserError
+
+FOLDER = Path(__file__).parent / "tuned"
+_NEAR = 3.0
+"""A choice holds for backbones up to this many times larger or smaller than the one that it was made on."""
+
+
+def tuned(strategy_name: str, backbone_size: int, folder: Path = FOLDER) -> dict[str, Json]:
+    """The fields that were chosen on dev for a backbone of this many parameters, with their values.
+
+    The choice of the nearest size counts, by ratio, unless that is off by more than three; of two choices as near as
+    each other, that of the larger backbone.
+
+    Returns:
+        Empty if the strategy was not tuned at a size that is near.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    if backbone_size < 1:
+        return {}
+    near = []
+    for choice in read_choices(strategy_name, folder):
+        parameters = choice["parameters"]
+        if isinstance(parameters, int) and parameters > 0:
+            distance = abs(math.log(parameters / backbone_size))
+            near.append((distance, -parameters, str(choice["field"]), choice["value"]))
+    if not near:
+        return {}
+    distance, _, field, value = min(near, key=lambda each: each[:3])
+    return {field: value} if distance <= math.log(_NEAR) else {}
+
+
+def read_choices(strategy_name: str, folder: Path = FOLDER) -> list[dict[str, Json]]:
+    """All choices of one strategy, as its file has them; none if there is no file.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    path = folder / f"{strategy_name}.toml"
+    try:
+        choices = tomllib.loads(path.read_text(encoding="utf-8"))["choice"]
+        if not all({"parameters", "field", "value", "weights", "trials"} <= set(choice) for choice in choices):
+            raise KeyError("parameters, field, value, weights or trials")
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+        raise UserError(
+            f"{path} is not as `thawbench tune` writes it ({error}); remove it and tune {strategy_name} again"
+        ) from None
+    return list(choices)
