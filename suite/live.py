@@ -13,7 +13,7 @@ from thawbench.suite.options import Settings
 from thawbench.suite.records import RecordStore
 from thawbench.suite.runner import Outcome
 from thawbench.suite.session import open_session, plan_of
-from thawbench.suite.summary import counts, damage, score_table
+from thawbench.suite.summary import damage, summary
 from thawbench.suite.tune import search
 from thawbench.suite.tune import table as search_table
 from thawbench.suite.tuned_file import write_search
@@ -42,10 +42,8 @@ def run_live(settings: Settings, console: Console) -> bool:
             if told:
                 troubles.append(f"{cell.label}: {told}")
             progress.advance(bar)
-    header, rows = score_table(outcomes)
-    console.print(_table(header, rows))
     runner = session.runner
-    for line in [counts(outcomes, runner.results, runner.store.fitted), *damage(runner.records)]:
+    for line in [*summary(outcomes, runner.results, runner.store.fitted), *damage(runner.records)]:
         console.print(line, highlight=False, soft_wrap=True)
     for told in troubles:
         console.print(f"[red]red[/red] {told}", highlight=False, soft_wrap=True)
