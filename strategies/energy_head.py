@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from thawbench.contracts import FloatArray
+from thawbench.strategies.randomness import seeded
 
 _PREFIX = "head."
 _ROWS_AT_ONCE = 8192
@@ -95,7 +96,8 @@ class EnergyHead(nn.Module):
         state = {name.removeprefix(_PREFIX): array for name, array in tensors.items() if name.startswith(_PREFIX)}
         weights = [state[f"linear.{layer}.weight"] for layer in range(sum(name.endswith(".weight") for name in state))]
         shape = HeadShape(weights[0].shape[1], weights[0].shape[0], weights[-1].shape[0], len(weights))
-        head = cls(shape)
+        with seeded(0, "restored"):  # a new layer draws weights, to be overwritten, from the global generator
+            head = cls(shape)
         # a copy: a stored array may be read-only, and it is the state's own
         head.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in state.items()})
         return head.eval()

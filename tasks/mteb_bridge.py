@@ -122,9 +122,10 @@ class AdaptedForMteb:
         self._at = (hf_split, hf_subset)
         return vectors
 
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> FloatArray:
-        """(n1, n2), by the adaptation's own similarity."""
-        return similarity.full(self._adapted.similarity, embeddings1, embeddings2)
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
+        """(n1, n2), by the adaptation's own similarity; of two vectors (dim,) a number, for mteb's `float`."""
+        found = similarity.full(self._adapted.similarity, embeddings1, embeddings2)
+        return found[0, 0] if np.ndim(embeddings1) == np.ndim(embeddings2) == 1 else found
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> FloatArray:
         """(n,), by the adaptation's own similarity; kept in `pair_scores`."""

@@ -97,3 +97,10 @@ def test_similarities_are_kept_with_the_split_that_they_belong_to(table_encoder:
     bridge.similarity_pairwise(np.ones((2, 1)), np.ones((2, 1)))
     (kept,) = bridge.pair_scores
     assert (kept.split, kept.subset, kept.similarities.tolist()) == ("test", "en", [1.0, 1.0])
+
+
+def test_two_single_vectors_are_as_similar_as_a_number_says(table_encoder: Any) -> None:
+    bridge = AdaptedForMteb(table_encoder(["a"], np.ones((1, 2), dtype=np.float32)))
+    first, second = np.array([[1, 0], [1, 1]], dtype=np.float32)
+    assert float(bridge.similarity(first, second)) == pytest.approx(0.5**0.5)
+    assert bridge.similarity(first[None], second[None]).shape == (1, 1)
