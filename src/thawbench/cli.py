@@ -160,6 +160,21 @@ def world(
 
 
 @app.command()
+def check(
+    strategy: Annotated[str, typer.Argument(help="a strategy such as frozen_ebm:norm=l2, or a file my_idea.py")],
+    backbone: Annotated[str, typer.Option(help="what it is tried on")] = "tiny",
+) -> None:
+    """Check that a strategy keeps what every strategy promises: seeds, bytes, order, odd texts, the train rows alone.
+
+    Exit code 1 if it fails a check.
+    """
+    from thawbench.suite.conformance_table import show
+
+    if not show(strategy, backbone, Console()):
+        raise typer.Exit(1)
+
+
+@app.command()
 def leaderboard(
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
     out: Annotated[Path, typer.Option(help="the file to write")] = Path("LEADERBOARD.md"),
