@@ -153,7 +153,8 @@ class Finetune(BaseStrategy):
         body = Body.of(encoder.source).with_weights(of_body)
         target = target_from_json(state.values["target"])
         kind, items = (cast(Any, state.values[name]) for name in ("head", "items"))
-        head = Classifier(kind, items, body.dim, outputs_of(target))
+        with seeded(0, "overwritten"):  # a layer draws its first weights, whoever replaces them
+            head = Classifier(kind, items, body.dim, outputs_of(target))
         head.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in of_head.items()})
         head.to(body.encoder.info.device)
         source = body.source() if of_body else encoder.source

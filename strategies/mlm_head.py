@@ -112,7 +112,8 @@ def new_head(encoder: Encoder, seed: int) -> MlmHead:
 
 def head_from(encoder: Encoder, tensors: Mapping[str, Tensor]) -> MlmHead:
     """A head out of its `state_dict`, on the encoder's device."""
-    head = _empty(encoder)
+    with seeded(0, "overwritten"):  # a layer draws its first weights, whoever replaces them
+        head = _empty(encoder)
     head.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     return head.to(encoder.info.device)
 

@@ -31,7 +31,7 @@ OPTIONS = (
     Option("task", "a task such as sts/STS12, or a glob over the profile's tasks; repeatable", many=True),
     Option("set", "a TOML file that makes your own rows a set: then fewshot/NAME@100; repeatable", many=True),
     Option("profile", "which matrix to run: `thawbench list profiles`, or a TOML file", default="mini"),
-    Option("backbone", "`embedded`, an encoder's id on the Hub (org/name@revision), or a folder [the profile's]"),
+    Option("backbone", "`embedded`, `tiny`, an encoder on the Hub (org/name@revision), or a folder [the profile's]"),
     Option("seeds", "a number, or ranges that are crossed: sample=0-4,init=0-2,order=0 [the profile's]"),
     Option("results", "the folder that keeps records, traces and checkpoints", default="results"),
     Option("precision", "float32, bfloat16, or auto: bfloat16 where the hardware has it", default="auto"),
