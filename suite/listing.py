@@ -5,11 +5,11 @@ import inspect
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from thawbench.tasks.trainsets import known_trainsets
 
 from thawbench.registry import strategies
 from thawbench.suite.profile import known_profiles, load_profile
 from thawbench.tasks.catalog import known_tasks
+from thawbench.tasks.trainsets import known_trainsets
 
 
 def show(kind: str, console: Console) -> None:
