@@ -15,8 +15,10 @@ class Classify(MtebTask):
     """How well a few labelled vectors tell classes apart, by MTEB's protocol unchanged.
 
     Ten logistic regressions, each on at most 8 train rows of every class, all tested on the test split; the scores are
-    means over the ten. No head of the adaptation takes part.
+    means over the ten. No head of the adaptation takes part. Vectors that compare by cosine come at unit length.
     """
+
+    version = 2
 
     family = "classify"
     mteb_type = "Classification"
@@ -38,7 +40,7 @@ class Classify(MtebTask):
         Raises:
             DegenerateError: vectors that are constant or not finite.
         """
-        found = evaluate(copy.copy(data.task), AdaptedForMteb(trail[-1]))
+        found = evaluate(copy.copy(data.task), AdaptedForMteb(trail[-1], unit_length=True))
         return Scores(scalars(found, self.metrics))
 
     def _rows(self, task: Any) -> Iterator[Json]:

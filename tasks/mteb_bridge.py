@@ -93,9 +93,15 @@ class AdaptedForMteb:
 
     mteb's `AbsEncoder` adds prompts, which no strategy here has, and knows cosine and dot only. Without it this module
     imports no mteb. Sparse vectors pass as they are.
+
+    Args:
+        unit_length: give the vectors of an adaptation that compares by cosine their direction only. Its lengths mean
+            nothing, and a regularised read-out would take them for a strength; sentence-transformers' models normalise
+            for the same reason.
     """
 
-    def __init__(self, adapted: Adapted) -> None:
+    def __init__(self, adapted: Adapted, *, unit_length: bool = False) -> None:
+        self._unit_length = unit_length and adapted.similarity == "cosine"
         self.pair_scores: list[PairScores] = []
         self._adapted = adapted
         self._at = ("", "")
@@ -120,7 +126,7 @@ class AdaptedForMteb:
         vectors = self._adapted.encode(texts, role=role)
         check_vectors(vectors, texts)
         self._at = (hf_split, hf_subset)
-        return vectors
+        return similarity.normalised(vectors) if self._unit_length else vectors
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
         """(n1, n2), by the adaptation's own similarity; of two vectors (dim,) a number, for mteb's `float`."""

@@ -23,7 +23,7 @@ def full(kind: Similarity, left: Any, right: Any) -> FloatArray:
     """
     left, right = _alike(left, right)
     if kind == "cosine":
-        return _product(_normalised(left), _normalised(right))
+        return _product(normalised(left), normalised(right))
     if kind == "dot":
         return _product(left, right)
     result = np.empty((left.shape[0], right.shape[0]), dtype=np.float32)
@@ -37,7 +37,7 @@ def pairwise(kind: Similarity, left: Any, right: Any) -> FloatArray:
     """The similarity of row i of `left` and row i of `right`, each (n, dim), dense or CSR: float32 (n,)."""
     left, right = _alike(left, right)
     if kind == "cosine":
-        left, right = _normalised(left), _normalised(right)
+        left, right = normalised(left), normalised(right)
     if kind in ("cosine", "dot"):
         return _row_sums(_times(left, right))
     difference = left - right
@@ -66,7 +66,8 @@ def _product(left: Any, right: Any) -> FloatArray:
     return np.asarray(product.toarray() if sparse.issparse(product) else product, dtype=np.float32)
 
 
-def _normalised(vectors: Any) -> Any:
+def normalised(vectors: Any) -> Any:
+    """Rows (n, dim) at length 1, dense or CSR; a zero row stays one."""
     lengths = np.sqrt(_row_sums(_times(vectors, vectors)))
     lengths[lengths == 0] = 1.0
     if sparse.issparse(vectors):

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from thawbench.tasks.classify import Classify
 from thawbench.tasks.ir import Ir
 from thawbench.tasks.sts import Sts
 
@@ -50,3 +51,10 @@ def test_mini_lm_orders_pairs_as_published(name: str, spearman: float, embedded:
     scores = task.evaluate([embedded], task.load())
     assert 100 * scores.scalars["cosine_spearman"] == pytest.approx(spearman, abs=0.05)
     assert scores.scalars["spearman"] == pytest.approx(scores.scalars["cosine_spearman"], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_mini_lm_tells_intents_apart_as_published(embedded: Any) -> None:
+    task = Classify.resolve("Banking77Classification")
+    scores = task.evaluate([embedded], task.load())
+    assert 100 * scores.scalars["accuracy"] == pytest.approx(80.04, abs=0.5)

@@ -104,3 +104,14 @@ def test_two_single_vectors_are_as_similar_as_a_number_says(table_encoder: Any) 
     first, second = np.array([[1, 0], [1, 1]], dtype=np.float32)
     assert float(bridge.similarity(first, second)) == pytest.approx(0.5**0.5)
     assert bridge.similarity(first[None], second[None]).shape == (1, 1)
+
+
+@pytest.mark.parametrize(("similarity", "expected"), [("cosine", [[0.6, 0.8]]), ("neg_l1", [[3.0, 4.0]])])
+def test_only_directions_are_given_where_only_directions_count(
+    table_encoder: Any, similarity: str, expected: list[list[float]]
+) -> None:
+    adapted = table_encoder(["a"], np.array([[3.0, 4.0]], dtype=np.float32))
+    adapted.similarity = similarity
+    bridge = AdaptedForMteb(adapted, unit_length=True)
+    given = bridge.encode([{"text": ["a"]}], task_metadata=HandSts.metadata, hf_split="test", hf_subset="en")
+    np.testing.assert_allclose(given, expected, rtol=1e-6)
