@@ -128,7 +128,8 @@ def _expand(text: str) -> list[_Row]:
     path, found, options = text.partition(".py")
     if found:
         name, version = load_strategy_file(path + found)
-        return [_Row(parse_strategies(name + options), (version,))]
+        first, *others = parse_strategies(name + options)
+        return [_Row((first, *others), (version, *_built_in(tuple(others)).versions))]
     return [_built_in(parse_strategies(text))]
 
 

@@ -149,6 +149,24 @@ def test_strategies_in_a_row_and_train_sets_in_a_row(profile: str) -> None:
     assert [step.strategy.config.by for step in cell.adaptation.steps] == [1.0, 2.0, 1.0, 2.0]
 
 
+def test_a_file_may_stand_first_in_a_row(profile: str, tmp_path: Path) -> None:
+    file = tmp_path / "my_idea.py"
+    file.write_text(
+        "from thawbench.registry import strategies\n"
+        "from thawbench.strategies.base import BaseStrategy\n"
+        '@strategies.register("in_a_row")\n'
+        "class InARow(BaseStrategy):\n"
+        "    pass\n"
+    )
+    try:
+        (cell,) = plan(profile, strategies=(f"{file}+shift:by=2",), tasks=("sts/one",)).cells
+    finally:
+        strategies.unregister("in_a_row")
+
+    assert cell.strategy == "in_a_row+shift:by=2"
+    assert [len(step.version) for step in cell.adaptation.steps] == [64, 1]  # the file's SHA-256, and a number
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
