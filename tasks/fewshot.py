@@ -20,7 +20,7 @@ from thawbench.errors import DegenerateError, NotApplicableError
 from thawbench.registry import families
 from thawbench.tasks import fingerprint, sampling
 from thawbench.tasks.classification_scores import chance_levels, class_scores, metrics, number_scores
-from thawbench.tasks.fingerprint import Entry
+from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.labelled_set import LabelledSet, Splits
 from thawbench.tasks.set_catalog import known_sets, named_set
 
@@ -28,7 +28,7 @@ _SIZES = (20, 100, 1000)
 
 
 @families.register("fewshot")
-class FewShot:
+class FewShot(Fingerprinted):
     """How well a few labelled rows teach a set; without @n, all of them. The test rows are the same for every n.
 
     Classes are matched by name, so that a head fitted on another set with the same classes can be measured too.
@@ -42,7 +42,6 @@ class FewShot:
     def __init__(self, labelled: LabelledSet, taken: int | None) -> None:
         self.labelled = labelled
         self._taken = taken
-        self._entry: Entry | None = None
 
     @classmethod
     def resolve(cls, body: str) -> Self:
@@ -88,27 +87,6 @@ class FewShot:
         """
         return metrics(self.labelled.metrics, cast("dict[str, float]", self.entry().facts["chance"]))
 
-    def fingerprint(self) -> str:
-        """SHA-256 of the test rows in order, out of the manifest if they were seen before.
-
-        Raises:
-            DataUnavailableError: never seen, and not to be had now.
-        """
-        return self.entry().fingerprint
-
-    def entry(self) -> Entry:
-        """The manifest's entry for the set's test rows; they are loaded if there is none yet.
-
-        Raises:
-            DataUnavailableError: never seen, and not to be had now.
-        """
-        if self._entry is None:
-            self._entry = self._seen()
-        if self._entry is None:
-            self.load()
-        assert self._entry is not None
-        return self._entry
-
     def load(self) -> Splits:
         """The set's rows; only those of the test split are read here.
 
@@ -118,8 +96,8 @@ class FewShot:
         """
         splits = self.labelled.splits()
         found = fingerprint.fingerprint(_rows(splits))
-        self._entry = self._seen()
-        if self._entry is None:
+
+        def entry() -> Entry:
             gold = [str(row.label) if row.score is None else row.score for row in splits.test.rows]
             facts: dict[str, Json] = {
                 "version": self._version,
@@ -127,9 +105,9 @@ class FewShot:
                 "left_out": splits.test.left_out,
                 "chance": dict(chance_levels(self.labelled.metrics, gold)),
             }
-            self._entry = Entry(self._stem, self.labelled.data, self.revision, found, facts)
-            fingerprint.remember(self._entry)
-        fingerprint.check(self._entry, found)
+            return Entry(self._stem, self.labelled.data, self.revision, found, facts)
+
+        self._enter(found, entry)
         return splits
 
     def evaluate(self, trail: Sequence[Adapted], data: Splits) -> Scores:

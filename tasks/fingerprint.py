@@ -1,14 +1,16 @@
 """What data was seen: the fingerprint of its rows, kept in a manifest so that planning needs no data seen before."""
 
+import abc
 import dataclasses
 import hashlib
 import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from thawbench.cache import cache_folder
 from thawbench.contracts import Json
@@ -45,6 +47,53 @@ class Entry:
     def path(self) -> Path:
         """Its file in the manifest; the spelling's case does not matter."""
         return _folder() / f"{_stem(self.name)}@{_safe(self.revision)[:40]}.json"
+
+
+class Fingerprinted(abc.ABC):
+    """Something whose rows have an entry in the manifest: found there if it was seen before, else made by loading."""
+
+    _entry: Entry | None = None
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the rows in order, out of the manifest if they were seen before.
+
+        Raises:
+            DataUnavailableError: never seen, and not to be had now.
+        """
+        return self.entry().fingerprint
+
+    def entry(self) -> Entry:
+        """The manifest's entry; the rows are loaded if there is none yet.
+
+        Raises:
+            DataUnavailableError: never seen, and not to be had now.
+        """
+        if self._entry is None:
+            self._entry = self._seen()
+        if self._entry is None:
+            self.load()
+        assert self._entry is not None
+        return self._entry
+
+    @abc.abstractmethod
+    def load(self) -> Any:
+        """The rows; hands their fingerprint to `_enter`."""
+
+    @abc.abstractmethod
+    def _seen(self) -> Entry | None:
+        """The manifest's entry for exactly these rows, if there is one."""
+
+    def _enter(self, found: str, make: Callable[[], Entry]) -> None:
+        """Check rows loaded now against the manifest, or enter what `make` says of them.
+
+        Raises:
+            DataUnavailableError: they are not the rows of the manifest.
+        """
+        self._entry = self._seen()
+        if self._entry is None:
+            self._entry = make()
+            remember(self._entry)
+        check(self._entry, found)
 
 
 def seen(name: str) -> tuple[Entry, ...]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from thawbench.contracts import Adapted, Json, Metric, Provides, Scores
 from thawbench.errors import UserError, unknown
 from thawbench.tasks import fingerprint
-from thawbench.tasks.fingerprint import Entry
+from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.hub import fetching, resolved_revision
 from thawbench.tasks.mteb_bridge import mteb_calls
 
@@ -33,7 +33,7 @@ class Loaded:
     task: Any
 
 
-class MtebTask(abc.ABC):
+class MtebTask(Fingerprinted):
     """A task that mteb measures, and the family of all tasks of its type.
 
     mteb takes seconds to import. It is imported for a task that the manifest does not know, and to load and to
@@ -48,7 +48,6 @@ class MtebTask(abc.ABC):
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
-        self._entry: Entry | None = None
 
     @classmethod
     def known(cls) -> tuple[str, ...]:
@@ -104,27 +103,6 @@ class MtebTask(abc.ABC):
     def metrics(self) -> tuple[Metric, ...]:
         """All that it reports."""
 
-    def fingerprint(self) -> str:
-        """SHA-256 of the rows in order, out of the manifest if they were seen before.
-
-        Raises:
-            DataUnavailableError: never seen, and not to be had now.
-        """
-        return self.entry().fingerprint
-
-    def entry(self) -> Entry:
-        """The manifest's entry; the rows are loaded if there is none yet.
-
-        Raises:
-            DataUnavailableError: never seen, and not to be had now.
-        """
-        if self._entry is None:
-            self._entry = self._seen()
-        if self._entry is None:
-            self.load()
-        assert self._entry is not None
-        return self._entry
-
     def load(self) -> Loaded:
         """The rows.
 
@@ -137,13 +115,13 @@ class MtebTask(abc.ABC):
             if hasattr(task, "convert_v1_dataset_format_to_v2"):
                 task.convert_v1_dataset_format_to_v2(num_proc=None)
             found = fingerprint.fingerprint(self._rows(task))
-        self._entry = self._seen()
-        if self._entry is None:
+
+        def entry() -> Entry:
             commit = resolved_revision(self.listing.data, self.revision)
             facts: dict[str, Json] = {"mteb": _mteb_version(), "commit": commit, **self._facts(task)}
-            self._entry = Entry(self.name, self.listing.data, self.revision, found, facts)
-            fingerprint.remember(self._entry)
-        fingerprint.check(self._entry, found)
+            return Entry(self.name, self.listing.data, self.revision, found, facts)
+
+        self._enter(found, entry)
         return Loaded(task)
 
     @abc.abstractmethod
