@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from thawbench.contracts import Json, Labelled, Pair, Signal, Target
+from thawbench.contracts import Json, Labelled, Pair, Signal, Target, offered
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,7 @@ class Pool:
     @property
     def signals(self) -> frozenset[Signal]:
         """What has rows here."""
-        offered = {
-            Signal.LABELS: self.labelled,
-            Signal.PAIRS: self.pairs,
-            Signal.TEXTS: self.texts,
-            Signal.DOCUMENTS: self.documents,
-        }
-        return frozenset(signal for signal, rows in offered.items() if rows)
+        return offered(self.labelled, self.pairs, self.texts, self.documents)
 
     def __len__(self) -> int:
         """The number of labelled rows or pairs."""

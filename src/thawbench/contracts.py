@@ -7,7 +7,7 @@ another `Adapted`; a `Task` reads a trail of them, from the backbone to what is 
 """
 
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
@@ -91,6 +91,12 @@ class Rows:
     pairs: tuple[Pair, ...] = ()
 
 
+def offered(labelled: Sized, pairs: Sized, texts: Sized, documents: Sized) -> frozenset[Signal]:
+    """The signals that have rows."""
+    rows = {Signal.LABELS: labelled, Signal.PAIRS: pairs, Signal.TEXTS: texts, Signal.DOCUMENTS: documents}
+    return frozenset(signal for signal, each in rows.items() if each)
+
+
 @dataclass(frozen=True)
 class TrainSetInfo:
     """What the planner must know of a train set, without its rows."""
@@ -127,13 +133,7 @@ class TrainSet:
     @property
     def signals(self) -> frozenset[Signal]:
         """The signals that have rows here."""
-        offered = {
-            Signal.LABELS: self.labelled,
-            Signal.PAIRS: self.pairs,
-            Signal.TEXTS: self.texts,
-            Signal.DOCUMENTS: self.documents,
-        }
-        return frozenset(signal for signal, rows in offered.items() if rows)
+        return offered(self.labelled, self.pairs, self.texts, self.documents)
 
 
 # ---- adaptation -----------------------------------------------------------------------------------------------------
