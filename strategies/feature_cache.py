@@ -95,11 +95,11 @@ def texts_hash(texts: Sequence[str]) -> str:
 
 
 def cache_size(folder: Path) -> tuple[int, int]:
-    """How many files lie under a cache folder, and their bytes; (0, 0) if it is not there."""
+    """How many files lie under a cache folder, links aside, and their bytes; (0, 0) if it is not there."""
     sizes = []
     for path in folder.rglob("*"):
         try:
-            if path.is_file():
+            if path.is_file() and not path.is_symlink():
                 sizes.append(path.stat().st_size)
         except OSError:  # another process has just renamed it
             continue

@@ -3,14 +3,12 @@
 Both are named by the SHA-256 of their canonical JSON, so that whatever changes a score changes the name.
 """
 
-import hashlib
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 from thawbench.contracts import Adapted, Budget, Json, Seeds, Strategy, Stream, Task, TrainSetInfo
 from thawbench.strategies.backbone_info import BackboneInfo
-from thawbench.suite.records import canonical_json, key_of
-
-SCHEMA = 1
+from thawbench.suite.records import SCHEMA, key_of
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,10 @@ class Adaptation:
         }
         return {"backbone": backbone, "steps": [step.identity() for step in self.steps]}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """SHA-256 of the identity."""
-        return hashlib.sha256(canonical_json(self.identity()).encode()).hexdigest()
+        return key_of(self.identity())
 
     def prefixes(self) -> tuple["Adaptation", ...]:
         """The adaptations on the way here, this one last; the bare backbone is not among them."""
@@ -114,7 +112,7 @@ class Cell:
             },
         }
 
-    @property
+    @cached_property
     def key(self) -> str:
         """SHA-256 of the identity; names the record's file."""
         return key_of(self.identity())

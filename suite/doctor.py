@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from thawbench.cache import cache_folder
+from thawbench.strategies.feature_cache import cache_size
 from thawbench.strategies.precision import resolve_device, resolve_precision
 from thawbench.suite import machine
 
@@ -64,6 +65,5 @@ def size(folder: Path) -> str:
     """How much a folder holds, and how much room is left beside it."""
     if not folder.exists():
         return "not there yet"
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    held = sum(path.stat().st_size for path in files)
-    return f"{len(files)} files, {held / 1e6:,.1f} MB; {shutil.disk_usage(folder).free / 1e9:,.1f} GB free"
+    files, held = cache_size(folder)
+    return f"{files} files, {held / 1e6:,.1f} MB; {shutil.disk_usage(folder).free / 1e9:,.1f} GB free"

@@ -11,7 +11,7 @@ from rich.table import Table
 from thawbench.strategies.tuned import FOLDER
 from thawbench.suite.options import Settings
 from thawbench.suite.records import RecordStore
-from thawbench.suite.runner import Outcome
+from thawbench.suite.runner import Outcome, settled
 from thawbench.suite.session import open_session, plan_of
 from thawbench.suite.summary import damage, summary
 from thawbench.suite.tune import search
@@ -61,7 +61,7 @@ def show_plan(settings: Settings, console: Console) -> None:
         group = (cell.strategy, cell.task.family)
         record = records.read(cell.key)
         all_cells[group] += 1
-        done[group] += bool(cell.reason) or (record is not None and record.final)
+        done[group] += bool(cell.reason) or (record is not None and settled(record, cell))
         if not cell.reason:
             adaptations.setdefault(group, set()).add(cell.adaptation.key)
     header = ["strategy", "family", "cells", "done", "to run", "adaptations"]

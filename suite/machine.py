@@ -2,7 +2,6 @@
 
 import functools
 import importlib.metadata
-import os
 import platform
 import subprocess
 from pathlib import Path
@@ -77,9 +76,3 @@ def peak_memory_mb() -> float:
     except OSError:
         pass
     return 0.0
-
-
-def free_bytes(folder: Path) -> int:
-    """Bytes left on the file system that holds `folder`."""
-    left = os.statvfs(folder)
-    return left.f_bavail * left.f_frsize

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thawbench.errors import UserError, unknown
+from thawbench.errors import UserError
+from thawbench.suite.profile import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ OPTIONS = (
     ),
     Option("task", "a task such as sts/STS12, or a glob over the profile's tasks; repeatable", many=True),
     Option("set", "a TOML file that makes your own rows a set: then fewshot/NAME@100; repeatable", many=True),
-    Option("profile", "which matrix to run: `thawbench list profiles`, or a TOML file", default="mini"),
+    Option("profile", "which matrix to run: `thawbench list profiles`, or a TOML file", default=DEFAULT),
     Option("backbone", "`embedded`, `tiny`, an encoder on the Hub (org/name@revision), or a folder [the profile's]"),
     Option("seeds", "a number, or ranges that are crossed: sample=0-4,init=0-2,order=0 [the profile's]"),
     Option("results", "the folder that keeps records, traces and checkpoints", default="results"),
@@ -66,9 +67,6 @@ def settings(values: Mapping[str, Any]) -> Settings:
     Raises:
         UserError: a value that cannot be.
     """
-    for key, known in (("precision", ("auto", "float32", "bfloat16")), ("device", ("auto", "cpu", "cuda", "mps"))):
-        if values[key] not in known:
-            raise unknown(key, values[key], known)
     threads = str(values["threads"] or "")
     if threads and not (threads.isdecimal() and int(threads) > 0):
         raise UserError(f"--threads {threads} is not a whole number above 0")

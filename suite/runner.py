@@ -61,7 +61,7 @@ class Runner:
     def run(self, cell: Cell) -> Outcome:
         """The cell's record, out of the folder if it is there and final."""
         before = self.records.read(cell.key)
-        if before is not None and _settled(before, cell) and not self._fresh:
+        if before is not None and settled(before, cell) and not self._fresh:
             outcome = Outcome(cell, before, cached=True)
         else:
             attempts = 1 if before is None else before.attempts + (before.status in ("failed", "timeout"))
@@ -217,7 +217,8 @@ def environment(cell: Cell) -> Environment:
     )
 
 
-def _settled(record: Record, cell: Cell) -> bool:
+def settled(record: Record, cell: Cell) -> bool:
+    """Whether the record answers the cell for good, so that it need not be run."""
     if record.status == "not_applicable":
         return not cell.reason or record.reason == cell.reason
     return record.final and not cell.reason

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 
 from thawbench.suite.records import RecordStore
 from thawbench.suite.runner import Outcome
@@ -20,11 +21,9 @@ def cell_text(values: Sequence[Outcome]) -> str:
     words = sorted({WORDS[outcome.record.status] for outcome in values if outcome.record.status != "ok"})
     if not scores:
         return ", ".join(words)
-    mean = sum(scores) / len(scores)
-    text = f"{mean:.2f}"
+    text = f"{fmean(scores):.2f}"
     if len(scores) > 1:
-        spread = (sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)) ** 0.5
-        text += f" ± {spread:.2f} ({len(scores)})"
+        text += f" ± {stdev(scores):.2f} ({len(scores)})"
     return ", ".join([text, *words])
 
 
