@@ -17,7 +17,7 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
@@ -41,6 +41,7 @@ from thawbench.errors import NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
 from thawbench.strategies.encode_meter import metered
 from thawbench.strategies.sources import MappedSource, digest
+from thawbench.strategies.tuned import tuned
 
 
 @dataclass(frozen=True)
@@ -138,13 +139,16 @@ class BaseStrategy:
     def fit(self, start: Adapted, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> AdaptedEncoder:
         """Learn, take the time as of a cold cache, and restore.
 
+        Fields of the configuration that are None take what `thawbench tune` chose for a backbone of this size.
+
         Raises:
             NotApplicableError: the rows cannot carry this objective.
         """
         encoder = encoder_of(start)
+        chosen = self._filled(encoder)
         started = time.perf_counter()
         with metered() as meter:
-            learned = self.learn(encoder, data, seeds=seeds, budget=budget, adapt=adapt)
+            learned = chosen.learn(encoder, data, seeds=seeds, budget=budget, adapt=adapt)
         elapsed = time.perf_counter() - started
         state = State(learned.tensors, learned.values)
         total = learned.total_parameters
@@ -158,6 +162,12 @@ class BaseStrategy:
             dev_score=learned.dev_score,
         )
         return replace(self.restore(start, replace(state, cost=cost)), trace=learned.trace)
+
+    def _filled(self, start: AdaptedEncoder) -> Self:
+        size = 0 if start.source is None else start.source.total_parameters
+        known = tuned(self.name, size)
+        open_fields = {name: value for name, value in known.items() if getattr(self.config, name, "") is None}
+        return type(self)(dataclasses.replace(self.config, **open_fields)) if open_fields else self
 
 
 def encoder_of(start: Adapted) -> AdaptedEncoder:

@@ -33,7 +33,7 @@ class EnergyRecipe:
 
 @dataclass(frozen=True)
 class TrainedHead:
-    """The weights with the best dev score (the last ones if there is no dev), and how it went."""
+    """The weights with the best dev score, of equals the latest (the last ones if there is no dev), and how it went."""
 
     head: EnergyHead
     trace: tuple[TraceRow, ...]
@@ -83,7 +83,7 @@ def train_head(
         score = None
         if (step + 1) % per_epoch == 0 or step + 1 == steps:
             score = judge(head.eval())
-            if score is not None and (best is None or score > best[0]):
+            if score is not None and (best is None or score >= best[0]):
                 best = score, {name: tensor.clone() for name, tensor in head.state_dict().items()}
         trace.append(TraceRow(step, float(loss.detach()), lr, norms, score))
     if best is not None:

@@ -49,7 +49,8 @@ class FinetuneConfig:
     """What `recipe` says, unless `lr` or `epochs` is given.
 
     Attributes:
-        lr: of the encoder and of the head.
+        recipe: a published one fills `lr` and `epochs`; the default leaves them open.
+        lr: of the encoder and of the head; None takes what `thawbench tune` chose for the backbone's size, else 1e-4.
         pairs: `joint` reads a pair as one text, [CLS] a [SEP] b [SEP]; `siamese` reads its texts one by one, and the
             head sees [u; v; |u-v|; u*v].
     """
@@ -65,6 +66,10 @@ class FinetuneConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
+        if self.recipe != "default":  # what was published is not for a search on dev to fill
+            for name in ("lr", "epochs"):
+                if getattr(self, name) is None:
+                    object.__setattr__(self, name, getattr(RECIPES[self.recipe], name))
         if self.batch_size < 1 or (self.epochs or 0) < 0:
             raise ValueError("batch_size must be at least 1 and epochs at least 0")
         if not 0 <= self.dropout < 1 or self.clip <= 0 or min(self.lr or 0, self.weight_decay) < 0:
@@ -75,6 +80,7 @@ class FinetuneConfig:
 class Finetune(BaseStrategy):
     """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is."""
 
+    version = 2
     Config: ClassVar[type[Any]] = FinetuneConfig
     config: FinetuneConfig
     consumes = frozenset({Signal.LABELS})
@@ -128,7 +134,9 @@ class Finetune(BaseStrategy):
         if known is None or known.target != data.target:
             return False
         if isinstance(known, LinearReadout):
-            return head.items != "joint" and head.take_readout(known)
+            if head.items != "joint":
+                head.take_readout(known)
+            return False  # it was fitted on dev too, which cannot judge it therefore
         return isinstance(known, ClassifierHead) and head.take_weights(known.module)
 
     def schedule(self, rows: int, budget: Budget) -> Schedule:

@@ -44,17 +44,18 @@ from thawbench.strategies.randomness import generator, seeded
 from thawbench.strategies.readout import gold, score_of, target_from_json, target_to_json, with_head
 from thawbench.strategies.sources import MappedSource, digest
 
+_LR = 3e-3
+
 _RANKED = 1000
 """Dev pairs that are ranked among each other where there is no impostor to tell apart from."""
 
 
 @dataclass(frozen=True)
 class FrozenEbmConfig:
-    """The default lr is out of {1e-4, 3e-4, 1e-3, 3e-3}, by dev scores of all-MiniLM-L6-v2.
-
-    Seen on `nli` for chopra and bce with l1, and for chopra with cosine, and on 100 rows of sst2 for the defaults.
+    """G and how it is trained.
 
     Attributes:
+        lr: None takes what `thawbench tune` chose for the backbone's size, else 3e-3.
         dim: components of G's output.
         depth: linear layers of G.
         hidden: their width; none takes that of the backbone's vectors.
@@ -67,7 +68,7 @@ class FrozenEbmConfig:
     hidden: int | None = None
     norm: Norm = "l1"
     loss: Loss = "chopra"
-    lr: float = 3e-3
+    lr: float | None = None
     epochs: int = 5
     batch_size: int = 64
     weight_decay: float = 0.01
@@ -77,7 +78,7 @@ class FrozenEbmConfig:
     def __post_init__(self) -> None:
         if min(self.dim, self.depth, self.hidden or 1, self.epochs) < 1 or self.batch_size < 2:
             raise ValueError("dim, depth, hidden and epochs must be at least 1, batch_size at least 2")
-        if not 0 <= self.dropout < 1 or self.lr <= 0 or self.weight_decay < 0:
+        if not 0 <= self.dropout < 1 or (self.lr is not None and self.lr <= 0) or self.weight_decay < 0:
             raise ValueError("dropout must be in [0, 1), lr positive and weight_decay not negative")
 
 
@@ -85,6 +86,7 @@ class FrozenEbmConfig:
 class FrozenEbm(BaseStrategy):
     """Train G alone."""
 
+    version = 2
     Config = FrozenEbmConfig
     config: FrozenEbmConfig
     consumes = frozenset({Signal.PAIRS, Signal.LABELS})
@@ -199,7 +201,12 @@ class FrozenEbm(BaseStrategy):
         head.standardise(features)
         head.calibrate(upper_bound(config.norm, config.dim))
         recipe = EnergyRecipe(
-            config.norm, config.loss, config.lr, config.weight_decay, config.batch_size, config.epochs
+            config.norm,
+            config.loss,
+            _LR if config.lr is None else config.lr,
+            config.weight_decay,
+            config.batch_size,
+            config.epochs,
         )
         return train_head(
             head, features, draw_epoch, judge, recipe, classes=classes, budget=budget, order_seed=seeds.order

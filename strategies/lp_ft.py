@@ -36,7 +36,7 @@ class LpFt(Finetune):
         """Begin as the read-out of what the head reads."""
         if head.items == "joint":
             start, data = _joint_as_texts(start, data)
-        return head.take_readout(learn_readout(start, data))
+        return head.take_readout(learn_readout(start, data, refit=False))
 
 
 def _joint_as_texts(start: AdaptedEncoder, data: TrainSet) -> tuple[AdaptedEncoder, TrainSet]:

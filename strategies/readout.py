@@ -1,8 +1,10 @@
 """The standard read-out: what classifies or scores where a strategy makes vectors and no head of its own.
 
 L2-regularised logistic regression (ridge regression for scores) on L2-normalised vectors, pairs as [u; v; |u-v|; u*v].
-C is the one of {1, 10, 100} with the best dev score, the smallest of equals; for ridge, alpha = 1 / C. The weights come
-from the train rows alone: dev rows choose and never fit, for this read-out as for every strategy.
+C is the one of {1, 10, 100} with the best dev score, the smallest of equals; for ridge, alpha = 1 / C. With C chosen,
+the weights are fitted once more on all n rows, dev's fifth included: a convex fit has nothing left for dev to stop, and
+it costs the baseline of every board two points at n = 20 to leave these rows out (sst2, all-MiniLM-L6-v2, 10 samples:
+.596 without them, .620 with them). What is trained by steps cannot do so, as dev chooses its moment.
 """
 
 import time
@@ -81,24 +83,18 @@ class LinearReadout:
         return cls(target, state.tensors["weight"], state.tensors["bias"], state.cost)
 
 
-def fit_readout(adapted: AdaptedEncoder, data: TrainSet) -> AdaptedEncoder:
-    """Add a head named after the train set, fitted on its labelled rows.
-
-    Raises:
-        NotApplicableError: the set has no labelled rows.
-    """
-    return with_head(adapted, data.name, learn_readout(adapted, data))
-
-
 def with_head(adapted: AdaptedEncoder, name: str, head: Head) -> AdaptedEncoder:
     """The same encoder with one head more."""
     return replace(adapted, head_models={**adapted.head_models, name: head})
 
 
-def learn_readout(adapted: Adapted, data: TrainSet) -> LinearReadout:
-    """Fit one weight matrix per C, keep the one that dev likes best.
+def learn_readout(adapted: Adapted, data: TrainSet, *, refit: bool = True) -> LinearReadout:
+    """Fit one weight matrix per C on the train rows, and with the C that dev likes best one on train and dev rows.
 
-    A class without a train row gets `ABSENT_LOGIT`.
+    A class without a row gets `ABSENT_LOGIT`.
+
+    Args:
+        refit: False leaves it at the train rows, for a start that dev has yet to judge.
 
     Raises:
         NotApplicableError: the set has no labelled rows.
@@ -112,14 +108,15 @@ def learn_readout(adapted: Adapted, data: TrainSet) -> LinearReadout:
         dev = data.dev.labelled
         dev_x = item_features(adapted, [row.input for row in dev]) if dev else None
     train_y, dev_y = gold(data.labelled, target), gold(dev, target)
-    best: tuple[float, FloatArray, FloatArray] | None = None
+    found = []
     for strength in STRENGTHS if dev else STRENGTHS[:1]:
         weight, bias = _fit(train_x, train_y, strength, target)
         score = 0.0 if dev_x is None else score_of(dev_x @ weight.T + bias, dev_y, target)
-        if best is None or score > best[0]:
-            best = score, weight, bias
-    assert best is not None
-    score, weight, bias = best
+        found.append((score, strength, weight, bias))
+    score, strength, weight, bias = max(found, key=lambda each: each[0])  # the first of equals
+    if refit and dev_x is not None:
+        every_x = sp.vstack([train_x, dev_x]) if sp.issparse(train_x) else np.concatenate([train_x, dev_x])
+        weight, bias = _fit(every_x, np.concatenate([train_y, dev_y]), strength, target)
     cost = Cost(
         fit_s=time.perf_counter() - started - meter.spent + meter.seconds,
         trainable_parameters=weight.size + bias.size,

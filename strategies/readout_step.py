@@ -12,6 +12,7 @@ class ReadoutStep(BaseStrategy):
     """Fit the read-out on what comes before, and leave that as it is. It has no name to be asked for by."""
 
     name = "readout"
+    version = 2
     consumes = frozenset({Signal.LABELS})
     provides = frozenset({Provides.VECTORS, Provides.CLASSES, Provides.LAYERS})
 

@@ -103,7 +103,10 @@ class Trained:
 
 
 def train(objective: Objective[Batch], schedule: Schedule, *, seed: int, info: BackboneInfo) -> Trained:
-    """Train in place. The best weights by dev are kept; of equals the earliest.
+    """Train in place. The best weights by dev are kept; of equals the latest.
+
+    Dev has four rows at n = 20, so that most of its scores are equal: the earliest would often be weights that the
+    warm-up had hardly moved.
 
     Under `checkpoint.checkpointing` a run that was cut off goes on where it was saved.
 
@@ -236,7 +239,7 @@ class _Run(Generic[Batch]):
             return
         if progress.trace:
             progress.trace[-1] = replace(progress.trace[-1], dev_score=score)
-        if not math.isnan(score) and (progress.best_score is None or score > progress.best_score):
+        if not math.isnan(score) and (progress.best_score is None or score >= progress.best_score):
             progress.best_step, progress.best_score = progress.step, score
             self.best = {name: weight.detach().clone() for name, weight in self.weights.items()}
 

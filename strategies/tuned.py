@@ -1,12 +1,15 @@
 """What `thawbench tune` found on dev: a strategy's defaults by the size of the backbone, as committed data.
 
 Each file `tuned/<strategy>.toml` holds one choice a backbone, with the trials that decided it; their records lie beside
-it in `tuned/<strategy>.json`. No strategy reads them yet: the default recipe of `finetune` is to be the first.
+it in `tuned/<strategy>.json`. A choice fills a field of the configuration that is None.
 """
 
+import hashlib
+import json
 import math
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from thawbench.contracts import Json
 from thawbench.errors import UserError
@@ -40,6 +43,22 @@ def tuned(strategy_name: str, backbone_size: int, folder: Path = FOLDER) -> dict
         return {}
     distance, _, field, value = min(near, key=lambda each: each[:3])
     return {field: value} if distance <= math.log(_NEAR) else {}
+
+
+def tuned_version(version: str, strategy_name: str, config: Any, folder: Path = FOLDER) -> str:
+    """The version of a strategy whose open fields are filled by choices: they are part of it.
+
+    Returns:
+        `version` as it is if no choice has a say, so that a search is found again after its choice was written.
+    """
+    said: list[Json] = [
+        [choice["parameters"], choice["field"], choice["value"]]
+        for choice in read_choices(strategy_name, folder)
+        if getattr(config, str(choice["field"]), "") is None
+    ]
+    if not said:
+        return version
+    return f"{version}+{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:8]}"
 
 
 def read_choices(strategy_name: str, folder: Path = FOLDER) -> list[dict[str, Json]]:

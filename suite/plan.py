@@ -25,6 +25,7 @@ from thawbench.strategies.backbone import resolve_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.plugin import load_strategy_file
 from thawbench.strategies.readout_step import ReadoutStep
+from thawbench.strategies.tuned import tuned_version
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
 from thawbench.tasks.catalog import resolve_task
@@ -234,6 +235,7 @@ def _lacking(strategy: Strategy, info: TrainSetInfo | None) -> str:
 
 
 def _step(strategy: Strategy, version: str, info: TrainSetInfo | None, seeds: Seeds, budget: Budget) -> Step:
+    version = tuned_version(version, strategy.name, strategy.config)
     return Step(strategy, version, info, seeds, _streams(strategy, info), budget)
 
 

@@ -14,6 +14,7 @@ from thawbench.strategies.adapted import load_state
 from thawbench.strategies.backbone import load_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.checkpoint import checkpointing
+from thawbench.strategies.tuned import tuned_version
 from thawbench.suite.cells import Adaptation, Step, Trail
 from thawbench.tasks.trainsets import load_trainset
 
@@ -84,7 +85,8 @@ class AdaptationStore:
         self.fitted += 1
 
         def adapt(strategy: Strategy, seeds: Seeds) -> Adapted:
-            other = Step(strategy, str(strategy.version), step.train, seeds, step.streams, step.budget)
+            version = tuned_version(str(strategy.version), strategy.name, strategy.config)
+            other = Step(strategy, version, step.train, seeds, step.streams, step.budget)
             return self._step(start, Adaptation(adaptation.backbone, (*adaptation.steps[:-1], other)))
 
         # beside the results, so that a fit that was killed goes on from where it was

@@ -24,7 +24,7 @@ from thawbench.contracts import (
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.encoder import Encoder
-from thawbench.strategies.readout import fit_readout
+from thawbench.strategies.readout import learn_readout, with_head
 from thawbench.strategies.sources import MappedSource
 
 SUBJECTS = ("the cat", "a dog", "the film", "the plot")
@@ -57,6 +57,10 @@ def fit(name: str, start: AdaptedEncoder, data: TrainSet, seeds: Seeds | None = 
     return made
 
 
+def read_out(start: AdaptedEncoder, data: TrainSet) -> AdaptedEncoder:
+    return with_head(start, data.name, learn_readout(start, data, refit=False))
+
+
 def inputs_of(data: TrainSet) -> list[Input]:
     return [row.input for row in (*data.labelled, *data.dev.labelled)]
 
@@ -67,7 +71,7 @@ def test_before_the_first_step_it_predicts_what_the_read_out_predicts(
     tiny: AdaptedEncoder, target: Target, of_pairs: bool
 ) -> None:
     data = rows_of(target, of_pairs)
-    expected = fit_readout(tiny, data).predict(inputs_of(data), "set")
+    expected = read_out(tiny, data).predict(inputs_of(data), "set")
     found = fit("lp_ft", tiny, data, epochs=0, pairs="siamese")
 
     assert np.allclose(found.predict(inputs_of(data), "set"), expected, rtol=1e-4, atol=1e-4)
@@ -94,7 +98,7 @@ def test_for_joint_pairs_it_begins_as_a_logistic_regression_on_their_joint_vecto
 
 def test_then_the_whole_network_moves_and_the_read_out_stays_if_dev_likes_it_better(tiny: AdaptedEncoder) -> None:
     data = rows_of(CLASSES, of_pairs=False)
-    readout = fit_readout(tiny, data)
+    readout = read_out(tiny, data)
     tuned = fit("lp_ft", tiny, data, epochs=5, lr=1e-3)
     ruined = fit("lp_ft", tiny, data, epochs=5, lr=10.0)
     score = readout.head_models["set"].cost.dev_score  # type: ignore[attr-defined]
@@ -120,7 +124,7 @@ def test_it_draws_on_the_order_alone(tiny: AdaptedEncoder) -> None:
 
 def test_finetune_goes_on_from_a_read_out_that_the_start_has(tiny: AdaptedEncoder) -> None:
     data = rows_of(CLASSES, of_pairs=False)
-    readout = fit_readout(tiny, data)
+    readout = read_out(tiny, data)
     still = fit("finetune", readout, data, epochs=0)
 
     assert np.allclose(still.predict(TEXTS, "set"), readout.predict(TEXTS, "set"), rtol=1e-4, atol=1e-4)

@@ -28,7 +28,6 @@ from thawbench.strategies.pair_features import encode_once, item_features, pair_
 from thawbench.strategies.readout import (
     ABSENT_LOGIT,
     LinearReadout,
-    fit_readout,
     learn_readout,
     target_from_json,
     target_to_json,
@@ -58,6 +57,10 @@ START = AdaptedEncoder(Numbers())
 CLASSES = ClassTarget(("zebra", "ant", "mole"))  # not in alphabetical order, on purpose
 
 
+def read_out(start: AdaptedEncoder, data: TrainSet) -> AdaptedEncoder:
+    return with_head(start, data.name, learn_readout(start, data))
+
+
 def texts(n: int, seed: int = 0) -> list[str]:
     return [" ".join(f"{x:.4f}" for x in row) for row in np.random.default_rng(seed).standard_normal((n, 3))]
 
@@ -82,7 +85,7 @@ def test_logits_are_those_of_scikit_learn_in_the_order_of_the_targets_names() ->
     items = texts(60)
     labels = by_largest(items, CLASSES.classes)
 
-    logits = fit_readout(START, train_set(items, labels)).predict(texts(20, seed=1), "animals")
+    logits = read_out(START, train_set(items, labels)).predict(texts(20, seed=1), "animals")
 
     reference = LogisticRegression(C=1.0, max_iter=5000).fit(vectors_of(items), labels)
     columns = [list(reference.classes_).index(name) for name in CLASSES.classes]
@@ -94,7 +97,7 @@ def test_two_classes_give_two_columns_whose_softmax_is_the_logistic_function() -
     items = texts(60)
     labels = by_largest(items, target.classes)
 
-    logits = fit_readout(START, train_set(items, labels, target)).predict(items, "animals")
+    logits = read_out(START, train_set(items, labels, target)).predict(items, "animals")
 
     reference = LogisticRegression(C=1.0, max_iter=5000).fit(vectors_of(items), [label == "yes" for label in labels])
     assert logits.shape == (60, 2)
@@ -106,14 +109,15 @@ def test_scores_are_those_of_ridge_regression() -> None:
     gold = vectors_of(items) @ np.array([1.0, -2.0, 0.5]) + 3
     rows = tuple(Labelled(item, score=float(score)) for item, score in zip(items, gold, strict=True))
 
-    predicted = fit_readout(START, TrainSet("s", 1, "f", ScoreTarget(0, 5), labelled=rows)).predict(items, "s")
+    predicted = read_out(START, TrainSet("s", 1, "f", ScoreTarget(0, 5), labelled=rows)).predict(items, "s")
 
     reference = Ridge(alpha=1.0).fit(vectors_of(items).astype(float), gold)
     assert predicted.shape == (60, 1)
     assert np.allclose(predicted[:, 0], reference.predict(vectors_of(items)), atol=1e-4)
 
 
-def test_dev_chooses_the_strength_and_does_not_fit() -> None:
+@pytest.mark.parametrize("refit", [False, True])
+def test_dev_chooses_the_strength_and_joins_the_last_fit_unless_that_is_left_out(refit: bool) -> None:
     items, dev_items = texts(40), texts(200, seed=3)
     labels = by_largest(items, CLASSES.classes)
     dev = [
@@ -121,22 +125,25 @@ def test_dev_chooses_the_strength_and_does_not_fit() -> None:
         for item, label in zip(dev_items, by_largest(dev_items, CLASSES.classes), strict=True)
     ]
 
-    readout = learn_readout(START, train_set(items, labels, dev=dev))
+    readout = learn_readout(START, train_set(items, labels, dev=dev), refit=refit)
 
     fits = {c: LogisticRegression(C=c, max_iter=5000).fit(vectors_of(items), labels) for c in (1.0, 10.0, 100.0)}
     accuracy = {c: fit.score(vectors_of(dev_items), [row.label for row in dev]) for c, fit in fits.items()}
     chosen = max(accuracy, key=lambda c: accuracy[c])
     assert chosen != 1.0  # or the test shows nothing
     assert readout.cost.dev_score == pytest.approx(accuracy[chosen])
-    columns = [list(fits[chosen].classes_).index(name) for name in CLASSES.classes]
-    assert np.allclose(readout.weight, fits[chosen].coef_[columns], atol=0.05 * np.abs(fits[chosen].coef_).max())
+    every, names = [*items, *dev_items], [*labels, *(str(row.label) for row in dev)]
+    last = LogisticRegression(C=chosen, max_iter=5000).fit(vectors_of(every), names) if refit else fits[chosen]
+    columns = [list(last.classes_).index(name) for name in CLASSES.classes]
+    assert np.allclose(readout.weight, last.coef_[columns], atol=0.05 * np.abs(last.coef_).max())
+    assert not refit or not np.allclose(last.coef_, fits[chosen].coef_, atol=0.2 * np.abs(last.coef_).max())
 
 
 def test_a_class_without_a_train_row_is_never_predicted_and_stays_finite() -> None:
     items = texts(60)
     labels = by_largest(items, ("zebra", "mole"))
 
-    logits = fit_readout(START, train_set(items, labels)).predict(items, "animals")
+    logits = read_out(START, train_set(items, labels)).predict(items, "animals")
 
     assert np.isfinite(logits).all()
     assert (logits[:, 1] == ABSENT_LOGIT).all()
@@ -144,7 +151,7 @@ def test_a_class_without_a_train_row_is_never_predicted_and_stays_finite() -> No
 
 
 def test_a_single_class_is_always_predicted() -> None:
-    logits = fit_readout(START, train_set(["1 0 0", "0 1 0"], ["ant", "ant"])).predict(["0 0 1"], "animals")
+    logits = read_out(START, train_set(["1 0 0", "0 1 0"], ["ant", "ant"])).predict(["0 0 1"], "animals")
 
     assert logits.tolist() == [[ABSENT_LOGIT, 0.0, ABSENT_LOGIT]]
 
@@ -165,9 +172,7 @@ def test_sparse_vectors_give_the_same_features_and_logits_as_dense_ones() -> Non
 
     assert sp.issparse(features)
     assert np.allclose(features.toarray(), item_features(START, pairs), atol=1e-6)
-    ours, dense = (
-        fit_readout(encoder, train_set(pairs, labels)).predict(pairs, "animals") for encoder in (sparse, START)
-    )
+    ours, dense = (read_out(encoder, train_set(pairs, labels)).predict(pairs, "animals") for encoder in (sparse, START))
     assert np.allclose(ours, dense, atol=1e-2)
 
 
@@ -176,9 +181,7 @@ def test_scores_can_be_read_out_of_sparse_vectors() -> None:
     rows = tuple(Labelled(item, score=float(item.split()[0])) for item in items)
     data = TrainSet("s", 1, "f", ScoreTarget(-4, 4), labelled=rows)
 
-    ours, dense = (
-        fit_readout(AdaptedEncoder(Numbers(sparse=flag)), data).predict(items, "s") for flag in (True, False)
-    )
+    ours, dense = (read_out(AdaptedEncoder(Numbers(sparse=flag)), data).predict(items, "s") for flag in (True, False))
 
     assert np.allclose(ours, dense, atol=1e-3)
 
@@ -215,7 +218,7 @@ def test_texts_and_pairs_do_not_mix() -> None:
 
 def test_a_set_without_labels_has_no_read_out() -> None:
     with pytest.raises(NotApplicableError, match="no labelled rows"):
-        fit_readout(START, TrainSet("texts", 1, "f", texts=("1 0 0",)))
+        read_out(START, TrainSet("texts", 1, "f", texts=("1 0 0",)))
 
 
 def test_every_text_is_encoded_once_and_rows_point_back() -> None:

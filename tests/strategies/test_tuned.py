@@ -1,11 +1,21 @@
 """Defaults by size of the backbone, out of committed files."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from thawbench.contracts import Adapted, Budget, FloatArray, Seeds, State, Strategy, TrainSet
 from thawbench.errors import UserError
-from thawbench.strategies.tuned import FOLDER, read_choices, tuned
+from thawbench.strategies import base
+from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.finetune import FinetuneConfig
+from thawbench.strategies.sources import LayerlessSource
+from thawbench.strategies.tuned import FOLDER, read_choices, tuned, tuned_version
 
 FILE = """
 [[choice]]
@@ -61,3 +71,74 @@ def test_committed_choices_can_be_read() -> None:
     for path in FOLDER.glob("*.toml"):
         for choice in read_choices(path.stem):
             assert choice["value"] in choice["values"]  # type: ignore[operator]
+
+
+@dataclass(frozen=True)
+class OpenConfig:
+    """Something to leave open."""
+
+    lr: float | None = None
+
+
+@dataclass(frozen=True)
+class Sized(LayerlessSource):
+    """An encoder of so many parameters, as far as anybody asks."""
+
+    total_parameters: int
+    key = "sized"
+    dim = 2
+
+    def vectors(self, texts: Sequence[str]) -> FloatArray:
+        return np.zeros((len(texts), 2), np.float32)
+
+
+def no_adapt(strategy: Strategy, seeds: Seeds) -> Adapted:
+    raise AssertionError("not asked for")
+
+
+def test_what_fills_an_open_field_is_part_of_the_version(folder: Path) -> None:
+    before = tuned_version("3", "some", OpenConfig(), folder)
+    (folder / "some.toml").write_text(FILE.replace("value = 1e-5", "value = 2e-5"))
+    after = tuned_version("3", "some", OpenConfig(), folder)
+
+    assert before.startswith("3+")
+    assert after.startswith("3+")
+    assert before != after
+    assert tuned_version("3", "some", OpenConfig(lr=1e-3), folder) == "3"  # so a search does not repeat itself
+    assert tuned_version("3", "other", OpenConfig(), folder) == "3"
+
+
+def test_a_fit_takes_the_choice_for_its_backbones_size_where_a_field_is_open(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Told(BaseStrategy):
+        """Keeps the rate that it was given."""
+
+        name = "some"
+        Config = OpenConfig
+
+        def learn(self, start: AdaptedEncoder, data: TrainSet, **_: Any) -> Learned:
+            return Learned(values={"lr": self.config.lr})
+
+        def transform(self, vectors: FloatArray, state: State) -> FloatArray:
+            return vectors
+
+    monkeypatch.setattr(base, "tuned", lambda name, size: tuned(name, size, folder))
+
+    def lr_of(config: OpenConfig, size: int) -> Any:
+        start, data = AdaptedEncoder(Sized(size)), TrainSet("t", 1, "f")
+        return Told(config).fit(start, data, seeds=Seeds(), budget=Budget(), adapt=no_adapt).state.values["lr"]
+
+    assert lr_of(OpenConfig(), 1500) == 1e-3
+    assert lr_of(OpenConfig(), 90_000) == 1e-5
+    assert lr_of(OpenConfig(lr=7.0), 1500) == 7.0
+    assert lr_of(OpenConfig(), 10_000) is None
+
+
+@pytest.mark.parametrize(
+    ("recipe", "lr", "epochs"), [("mosbach", 2e-5, 20), ("devlin", 2e-5, 3), ("default", None, None)]
+)
+def test_a_published_recipe_leaves_nothing_open(recipe: Any, lr: float | None, epochs: int | None) -> None:
+    config = FinetuneConfig(recipe=recipe)
+    assert (config.lr, config.epochs) == (lr, epochs)
+    assert FinetuneConfig(recipe=recipe, lr=1.0).lr == 1.0
