@@ -49,6 +49,7 @@ class Mlm(BaseStrategy):
     `init` matters only for that new head.
     """
 
+    version = 2
     Config: ClassVar[type[Any]] = MlmConfig
     config: MlmConfig
     consumes = frozenset({Signal.TEXTS})
