@@ -6,6 +6,7 @@ weights by dev, a trace, a progress bar, and a way to be killed at any step and 
 
 import dataclasses
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
@@ -18,6 +19,7 @@ from thawbench.contracts import Json, TraceRow
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.checkpoint import next_checkpoint
+from thawbench.strategies.encode_meter import count
 from thawbench.strategies.interruption import Interrupted, leave_if_asked, listening
 from thawbench.strategies.optimizer import Block, adamw, set_lr
 from thawbench.strategies.precision import computing_in
@@ -131,6 +133,7 @@ class _Progress:
     Attributes:
         position: how many batches of `epoch` are done.
         scored: the last step that dev was scored at.
+        seconds: spent on this run by earlier processes, as of the last save.
     """
 
     step: int = 0
@@ -139,6 +142,7 @@ class _Progress:
     scored: int = -1
     best_step: int | None = None
     best_score: float | None = None
+    seconds: float = 0.0
     trace: list[TraceRow] = field(default_factory=list)
 
 
@@ -153,7 +157,7 @@ class _Run(Generic[Batch]):
         self.optimizer = adamw(
             self.blocks, weight_decay=schedule.weight_decay, bias_correction=schedule.bias_correction
         )
-        self.progress = _Progress()
+        self.progress, self.started = _Progress(), time.monotonic()
         self.best: dict[str, Tensor] = {}
         self.batches: Sequence[Batch] = ()
         self.checkpoint = next_checkpoint()
@@ -250,7 +254,9 @@ class _Run(Generic[Batch]):
         tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
         for name, weight in self.weights.items():
             tensors |= {f"{key}/{name}": tensor for key, tensor in self.optimizer.state[weight].items()}
-        self.checkpoint.save(self.fingerprint, dataclasses.asdict(self.progress), tensors)
+        values = dataclasses.asdict(self.progress)
+        values["seconds"] += time.monotonic() - self.started
+        self.checkpoint.save(self.fingerprint, values, tensors)
 
     def _resume(self) -> None:
         saved = None if self.checkpoint is None else self.checkpoint.load(self.fingerprint)
@@ -258,6 +264,7 @@ class _Run(Generic[Batch]):
             return
         values, tensors = saved  # the tensors may be the file itself, mapped into memory: they are copied
         self.progress = _Progress(**{**values, "trace": [TraceRow(**row) for row in values["trace"]]})
+        count(seconds=self.progress.seconds, spent=0.0)  # so that the fit's cost is that of the whole run
         with torch.no_grad():
             for key, tensor in tensors.items():
                 kind, _, name = key.partition("/")

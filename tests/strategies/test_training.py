@@ -21,6 +21,7 @@ from thawbench.errors import NotApplicableError
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.batching import bucketed
 from thawbench.strategies.checkpoint import checkpointing
+from thawbench.strategies.encode_meter import metered
 from thawbench.strategies.interruption import Interrupted, leave_if_asked, listening
 from thawbench.strategies.optimizer import BETAS, EPS, Block, adamw, set_lr
 from thawbench.strategies.randomness import generator, seeded
@@ -272,6 +273,19 @@ def test_a_save_some_steps_ago_is_as_good(tmp_path: Path) -> None:
 
     assert resumed.steps[0] == 6
     assert same(undisturbed.weights(), resumed.weights())
+
+
+def test_the_seconds_before_it_was_killed_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = iter(range(0, 3600 * 1000, 3600))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(hours)))
+    with pytest.raises(Killed), checkpointing(tmp_path, every_s=0):
+        run(Toy(die_at=6))
+    monkeypatch.undo()
+    with metered() as meter, checkpointing(tmp_path):
+        run(Toy())
+
+    assert meter.seconds >= 6 * 3600
+    assert meter.spent == 0
 
 
 def test_two_runs_of_one_fit_have_a_file_each(tmp_path: Path) -> None:
