@@ -10,6 +10,9 @@ from thawbench.contracts import Adapted, Budget, Json, Seeds, Strategy, Stream, 
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.suite.records import SCHEMA, key_of
 
+Trail = tuple[Adapted, ...]
+"""The backbone, then what each step made of it."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -89,6 +92,7 @@ class Cell:
         seeds: as asked for; those that nothing draws on are not part of the key.
         control: whether the last strategy is a yardstick.
         reason: why this cell is not applicable; empty if it is.
+        ends: of a task that follows a chain of train sets, how many steps are done after each of them.
     """
 
     adaptation: Adaptation
@@ -98,6 +102,7 @@ class Cell:
     seeds: Seeds
     control: bool
     reason: str = ""
+    ends: tuple[int, ...] = ()
 
     def identity(self) -> dict[str, Json]:
         """What the key hashes."""
@@ -117,6 +122,10 @@ class Cell:
         """SHA-256 of the identity; names the record's file."""
         return key_of(self.identity())
 
+    def measured(self, trail: Trail) -> Trail:
+        """What the task is given of the trail: the backbone and the state after each set of a chain, else all of it."""
+        return (trail[0], *(trail[end] for end in self.ends)) if self.ends else trail
+
     @property
     def streams(self) -> frozenset[Stream]:
         """The seed streams that the score depends on."""
@@ -132,7 +141,3 @@ class Cell:
         if len(set(drawn.values())) == 1:
             return f"{self.strategy} {self.task_name} seed={next(iter(drawn.values()))}"
         return f"{self.strategy} {self.task_name} " + ",".join(f"{stream}={seed}" for stream, seed in drawn.items())
-
-
-Trail = tuple[Adapted, ...]
-"""The backbone, then what each step made of it."""

@@ -186,9 +186,14 @@ def _cell(
 ) -> Cell:
     asked = dict(name.options).get("train") or profile.train.get(task.family)
     chain = parse_chain(asked) if asked else task.train
+    follows = len(task.train) > 1
+    if asked and follows:
+        raise UserError(f"{task.name} names its train sets itself; leave out train={asked}")
     steps: list[Step] = []
+    ends: list[int] = []
     reason = ""
     gives: frozenset[Provides] = frozenset()
+    read_out = False
     for position, train in enumerate(chain):
         for spec, version in zip(row.specs, row.versions, strict=True):
             strategy = _strategy(spec)
@@ -205,9 +210,10 @@ def _cell(
             readout, info = ReadoutStep(), _info(train, infos)
             reason = reason or _lacking(readout, info)
             steps.append(_step(readout, str(readout.version), info, seeds, budget))
-            gives = readout.provides
+            read_out = True
+        ends.append(len(steps))
     last = _strategy(row.specs[-1])
-    if task.needs not in gives:
+    if task.needs not in gives and not read_out:
         given = ", ".join(sorted(what.value for what in gives))
         reason = reason or f"{task.name} measures {task.needs.value}; {last.name} gives {given}"
     spelled = TaskName(name.family, task.name.partition("/")[2], name.options)
@@ -219,6 +225,7 @@ def _cell(
         seeds=seeds,
         control=last.control,
         reason=reason,
+        ends=tuple(ends) if follows else (),
     )
 
 

@@ -123,7 +123,7 @@ class Runner:
         clock = time.perf_counter()
         with metered() as meter:
             draft.meter = meter
-            scores = cell.task.evaluate(trail, data)
+            scores = cell.task.evaluate(cell.measured(trail), data)
         draft.evaluate_s = max(0.0, time.perf_counter() - clock - meter.spent)
         draft.metrics = _values(cell.task, scores)
         draft.scores = scores

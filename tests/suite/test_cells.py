@@ -79,6 +79,12 @@ def test_every_prefix_is_an_adaptation() -> None:
     assert two.prefixes()[-1].key == two.key
 
 
+def test_where_the_sets_of_a_chain_end_is_no_part_of_the_key() -> None:
+    cell = make_cell(FirstComponent())
+
+    assert dataclasses.replace(cell, ends=(1,)).key == cell.key
+
+
 def test_the_label_shows_the_seeds_that_matter() -> None:
     task = FirstComponent()
 

@@ -1,13 +1,14 @@
 """From words to cells: what is shared, what does not apply, what is refused and how."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes import INFO, PAIRS, FirstComponent, Shift
 
-from thawbench.contracts import Provides, Signal, TrainSetInfo
+from thawbench.contracts import ClassTarget, Provides, Signal, TrainSetInfo
 from thawbench.errors import UserError
 from thawbench.names import TaskName
 from thawbench.registry import strategies
@@ -40,20 +41,34 @@ class Classes(BaseStrategy):
     provides = frozenset({Provides.CLASSES})
 
 
+class Inside(BaseStrategy):
+    """Gives layers, and nothing that classes could be read out of."""
+
+    name = "inside"
+    provides = frozenset({Provides.LAYERS})
+
+
+KINDS = (Shift, Still, Reader, Classes, Inside)
+
+
 @pytest.fixture(autouse=True)
 def _planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     def resolve(name: TaskName) -> FirstComponent:
-        corpus = "corpus/first" if name.family == "ir" else None
-        return FirstComponent(name=f"{name.family}/{name.body}", family=name.family, corpus=corpus)
+        task = FirstComponent(name=f"{name.family}/{name.body}", family=name.family)
+        if name.family == "chain":
+            return replace(task, train=tuple(name.body.split("+")), needs=Provides.CLASSES)
+        return replace(task, corpus="corpus/first" if name.family == "ir" else None)
 
+    labels = frozenset({Signal.LABELS, Signal.PAIRS})
     infos = {"pairs": PAIRS, "corpus/first": CORPUS}
+    infos |= {name: TrainSetInfo(name, 1, name * 64, labels, ClassTarget(("no", "yes"))) for name in "ab"}
     monkeypatch.setattr("thawbench.suite.plan.resolve_task", resolve)
     monkeypatch.setattr("thawbench.suite.plan.trainset_info", infos.__getitem__)
     monkeypatch.setattr("thawbench.suite.plan.resolve_backbone", lambda spec, precision, device: INFO)
-    for kind in (Shift, Still, Reader, Classes):
+    for kind in KINDS:
         strategies.register(kind.name)(kind)
     yield
-    for kind in (Shift, Still, Reader, Classes):
+    for kind in KINDS:
         strategies.unregister(kind.name)
 
 
@@ -149,6 +164,45 @@ def test_strategies_in_a_row_and_train_sets_in_a_row(profile: str) -> None:
     assert [step.strategy.config.by for step in cell.adaptation.steps] == [1.0, 2.0, 1.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("row", "steps", "ends"),
+    [
+        ("classes", ["classes a", "classes b"], (1, 2)),
+        ("shift", ["shift a", "readout a", "shift b", "readout b"], (2, 4)),
+        ("shift+classes", ["shift a", "classes a", "shift b", "classes b"], (2, 4)),
+        ("shift:train=pairs", ["shift pairs", "readout a", "readout b"], (2, 3)),
+        ("shift:train=pairs+classes", ["shift pairs", "classes a", "classes b"], (2, 3)),
+    ],
+)
+def test_a_task_that_follows_a_chain_knows_where_each_of_its_sets_ends(
+    profile: str, row: str, steps: list[str], ends: tuple[int, ...]
+) -> None:
+    (cell,) = plan(profile, strategies=(row,), tasks=("chain/a+b",)).cells
+
+    assert [f"{step.strategy.name} {step.train.name}" for step in cell.adaptation.steps if step.train] == steps
+    assert cell.ends == ends
+    assert cell.reason == ""
+
+
+def test_chains_that_begin_alike_share_their_beginning(profile: str) -> None:
+    found = plan(profile, strategies=("shift",), tasks=("chain/a+b", "chain/a+pairs", "chain/b+a")).cells
+    begins = [cell.adaptation.prefixes()[1].key for cell in found]
+
+    assert begins[0] == begins[1] != begins[2]
+
+
+def test_a_chain_of_a_strategy_without_classes_or_vectors_is_not_applicable(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("inside",), tasks=("chain/a+b",)).cells
+
+    assert cell.reason == "chain/a+b measures classes; inside gives layers"
+
+
+def test_a_task_that_follows_no_chain_gets_the_whole_trail(profile: str) -> None:
+    (cell,) = plan(profile, strategies=("shift+shift:by=2",), tasks=("sts/one:train=pairs+pairs",)).cells
+
+    assert cell.ends == ()
+
+
 def test_a_file_may_stand_first_in_a_row(profile: str, tmp_path: Path) -> None:
     file = tmp_path / "my_idea.py"
     file.write_text(
@@ -179,6 +233,7 @@ def test_a_file_may_stand_first_in_a_row(profile: str, tmp_path: Path) -> None:
         ({"tasks": ("st/*",)}, "matches 'st/*'; it has sts/one"),
         ({"tasks": ("sts/one:trian=pairs",)}, "unknown option of task sts/one 'trian'; did you mean train?"),
         ({"tasks": ("sts",)}, "malformed task at its end"),
+        ({"tasks": ("chain/a+b:train=a",)}, "chain/a+b names its train sets itself; leave out train=a"),
         ({"seeds": "0"}, "at least 1 seed"),
         ({"seeds": "init=3-1"}, "from low to high"),
     ],

@@ -2,14 +2,17 @@
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from fakes import FirstComponent, Shift, make_cell
+from fakes import INFO, FirstComponent, Shift, make_cell
 
-from thawbench.contracts import ScoredRow, Scores, Seeds
+from thawbench.contracts import Adapted, ScoredRow, Scores, Seeds
 from thawbench.errors import DegenerateError, NotApplicableError
+from thawbench.suite.cells import Adaptation
 from thawbench.suite.runner import Runner, trouble
 
 
@@ -183,6 +186,27 @@ def test_rows_are_kept_by_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "gold": [5.0, 0.0],
         "prediction": [0.9, 0.1],
     }
+
+
+@pytest.mark.parametrize(("ends", "seen"), [((), [4, 5, 7, 10]), ((1, 3), [4, 5, 10])])
+def test_a_task_sees_the_whole_trail_or_what_each_set_of_its_chain_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: tuple[int, ...], seen: list[int]
+) -> None:
+    task = FirstComponent()
+    found: list[int] = []
+
+    def look(trail: Sequence[Adapted], data: str) -> Scores:
+        found.extend(int(adapted.encode([data])[0, 0]) for adapted in trail)
+        return Scores({"score": 0.5})
+
+    monkeypatch.setattr(task, "evaluate", look)
+    one = make_cell(task)
+    steps = tuple(make_cell(task, by=by).adaptation.steps[0] for by in (1.0, 2.0, 3.0))
+    cell = replace(one, adaptation=Adaptation(INFO, steps), ends=ends)
+    record = Runner(tmp_path, (cell,)).run(cell).record
+
+    assert found == seen
+    assert record.usage.total_parameters == 8  # five of the source, and one of each step, seen or not
 
 
 def test_two_seeds_are_two_records_and_two_scores(tmp_path: Path) -> None:
