@@ -1,6 +1,6 @@
 """The objective of everything that learns from labels by gradient: a head's loss on a body's vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +22,39 @@ _DEV_ROWS_AT_ONCE = 64
 """Between two looks at whether a signal came."""
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What body and head make of a batch, with gradients.
+
+    Attributes:
+        rows: their places among the train rows.
+        vectors: (rows, dim); of siamese pairs (2 rows, dim), all first texts before all second ones.
+        logits: (rows, classes), or (rows, 1) for a score scaled to [0, 1].
+        gold: (rows,) classes as places in the target's order, or scores.
+    """
+
+    rows: NDArray[np.intp]
+    vectors: Tensor
+    logits: Tensor
+    gold: Tensor
+
+
+Loss = Callable[[Classifier, Target, Answers], Tensor]
+"""A scalar to be lowered."""
+
+
+def head_loss(head: Classifier, target: Target, answers: Answers) -> Tensor:
+    """Cross-entropy, or the squared error of a score."""
+    return head.loss(answers.logits, answers.gold, target)
+
+
 class Classification:
     """Implements `training.Objective` for classes and scores, of texts and of pairs.
 
     Args:
         blocks: what is trained; None trains everything at one rate.
         seed: of the order stream, for the batches.
+        loss: what is lowered.
     """
 
     def __init__(
@@ -40,8 +67,9 @@ class Classification:
         batch_size: int,
         seed: int,
         blocks: Sequence[Block] | None = None,
+        loss: Loss = head_loss,
     ) -> None:
-        self._body, self._head, self._target = body, head, target
+        self._body, self._head, self._target, self._loss = body, head, target, loss
         self._batch_size, self._seed = batch_size, seed
         self._module = body.module(head=head)
         self._blocks = [*body.blocks(), head_block(head)] if blocks is None else list(blocks)
@@ -62,14 +90,14 @@ class Classification:
         return bucketed(self._train.lengths, self._batch_size, generator(self._seed, "batches", epoch))
 
     def loss(self, batch: NDArray[np.intp], step: int) -> Tensor:
-        """The head's loss on these rows."""
+        """Of these rows."""
         tokens = [side[row] for side in self._train.sides for row in batch]
         types = [text.types for text in tokens] if self._head.items == "joint" else None
         vectors = self._body.forward([text.ids for text in tokens], types)
         logits = self._head(*torch.split(vectors, len(batch)))
         classes = isinstance(self._target, ClassTarget)
         truth = torch.from_numpy(self._train.gold[batch].astype(np.int64 if classes else np.float32))
-        return self._head.loss(logits, truth.to(logits.device), self._target)
+        return self._loss(self._head, self._target, Answers(batch, vectors, logits, truth.to(logits.device)))
 
     def dev_score(self) -> float | None:
         """Accuracy, or Spearman's correlation."""

@@ -1,17 +1,21 @@
 """Every weight moves: the encoder and a head on its vectors are trained together on labels."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
 import torch
+from torch import Tensor
 
-from thawbench.contracts import Adapt, Adapted, Budget, Provides, Seeds, Signal, State, TrainSet
+from thawbench.contracts import Adapt, Adapted, Budget, Provides, Seeds, Signal, State, Target, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import BaseStrategy, Learned, encoder_of
-from thawbench.strategies.classification import Classification, head_block
+from thawbench.strategies.classification import Answers, Classification, head_block, head_loss
 from thawbench.strategies.classifier import Classifier, ClassifierHead, HeadKind, Items, outputs_of
+from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_features import are_pairs
 from thawbench.strategies.randomness import seeded
 from thawbench.strategies.readout import LinearReadout, target_from_json, target_to_json, with_head
@@ -78,9 +82,13 @@ class FinetuneConfig:
 
 @strategies.register("finetune")
 class Finetune(BaseStrategy):
-    """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is."""
+    """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is.
+
+    What tunes more gently derives from this and says only what is other: `recipes`, `blocks`, `loss`, `in_training`.
+    """
 
     version = 2
+    recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
     Config: ClassVar[type[Any]] = FinetuneConfig
     config: FinetuneConfig
     consumes = frozenset({Signal.LABELS})
@@ -103,18 +111,20 @@ class Finetune(BaseStrategy):
         head.to(body.encoder.info.device)
         warm = self.warm_start(start, data, head)
         schedule = replace(self.schedule(len(data.labelled), budget), start_counts=warm)
-        recipe = RECIPES[self.config.recipe]
+        recipe = self.recipes[self.config.recipe]
         scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
-        objective = Classification(
-            body,
-            head,
-            data,
-            data.target,
-            batch_size=self.config.batch_size,
-            seed=seeds.order,
-            blocks=[*body.blocks(), head_block(head, scale)],
-        )
-        trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
+        with self.in_training(body, before, seeds) as network:
+            objective = Classification(
+                network,
+                head,
+                data,
+                data.target,
+                batch_size=self.config.batch_size,
+                seed=seeds.order,
+                blocks=[*self.blocks(network), head_block(head, scale)],
+                loss=self.loss,
+            )
+            trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
         return Learned(
             {**body.changed(before), **{_HEAD + name: w.numpy(force=True) for name, w in head.state_dict().items()}},
             {"set": data.name, "target": target_to_json(data.target), "head": head.kind, "items": items},
@@ -123,6 +133,23 @@ class Finetune(BaseStrategy):
             trained.trainable_parameters,
             total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
         )
+
+    @contextmanager
+    def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
+        """The body as it is trained, while it is. What a strategy puts into it is taken out again at the end.
+
+        Args:
+            body: a copy of `start`, for one to change.
+        """
+        yield body
+
+    def blocks(self, body: Body) -> list[Block]:
+        """Which of the body's weights are trained, and at which rate; all at one by default."""
+        return body.blocks()
+
+    def loss(self, head: Classifier, target: Target, answers: Answers) -> Tensor:
+        """What is lowered: by default the head's own loss."""
+        return head_loss(head, target, answers)
 
     def warm_start(self, start: AdaptedEncoder, data: TrainSet, head: Classifier) -> bool:
         """Let the head begin where the start's head for this train set is, if it is of a kind that can.
@@ -141,7 +168,7 @@ class Finetune(BaseStrategy):
 
     def schedule(self, rows: int, budget: Budget) -> Schedule:
         """Length and rates for so many train rows: by the budget, else the configuration, else the recipe."""
-        config, recipe = self.config, RECIPES[self.config.recipe]
+        config, recipe = self.config, self.recipes[self.config.recipe]
         per_epoch = -(-rows // config.batch_size)
         asked = config.epochs if budget.epochs is None else budget.epochs
         steps = max(recipe.epochs * per_epoch, recipe.least_steps) if asked is None else asked * per_epoch

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from thawbench.contracts import FloatArray
-from thawbench.errors import NotApplicableError
+from thawbench.errors import NotApplicableError, UserError
 from thawbench.strategies.adapted import VectorSource
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.feature_cache import FeatureCache, Features
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.sources import MappedSource, digest
+
+_GONE = "thawbench_layers_gone"
+"""An attribute of a model's configuration: how many layers it has lost at its top."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,32 @@ class Body:
         """Components of a vector."""
         return self.source().dim
 
+    @property
+    def depth(self) -> int:
+        """The layers that its vectors come from."""
+        return self.encoder.info.layer
+
+    def check_layers(self, k: int) -> None:
+        """Refuse to tell `k` layers from the others where there are fewer, or where all are one.
+
+        Raises:
+            UserError: there are fewer.
+            NotApplicableError: one block serves as every layer.
+        """
+        name = self.encoder.info.name
+        if k > self.depth:
+            raise UserError(
+                f"k={k} is too many for backbone {name}: it has {self.depth} layers, so k is 0 to {self.depth}"
+            )
+        if k and self.encoder.layer_prefix is None:
+            raise NotApplicableError(f"all layers of backbone {name} are one and the same block")
+
+    def layers(self) -> nn.ModuleList:
+        """All blocks of the model, those above the layer that is read too; only after `check_layers` with k > 0."""
+        found = self.encoder.model.get_submodule((self.encoder.layer_prefix or "").rstrip("."))
+        assert isinstance(found, nn.ModuleList)
+        return found
+
     def copy(self, dropout: float | None = None) -> "Body":
         """One with weights of its own, to be trained; it never meets the feature cache, which goes by fixed weights.
 
@@ -62,10 +91,27 @@ class Body:
         encoder = Encoder(info, copy.deepcopy(self.encoder.model), self.encoder.tokenizer, _NoCache(Path()))
         maps = tuple(copy.deepcopy(network).to(info.device) for network in self.maps)
         if dropout is not None:
-            for module in encoder.model.modules():
-                if isinstance(module, nn.Dropout):
-                    module.p = dropout
+            set_dropout(encoder.model, dropout)
         return Body(encoder, maps)
+
+    def without_top(self, k: int) -> "Body":
+        """One that ends `k` layers below the backbone's top; itself if it does so already.
+
+        Raises:
+            UserError, NotApplicableError: see `check_layers`.
+        """
+        gone = getattr(self.encoder.model.config, _GONE, 0)
+        if k <= gone:
+            return self
+        self.check_layers(k - gone)
+        model, layer = copy.deepcopy(self.encoder.model), self.depth - (k - gone)
+        encoder = Encoder(self.encoder.info, model, self.encoder.tokenizer, self.encoder.cache)
+        del Body(encoder).layers()[layer:]
+        model.config.num_hidden_layers = layer
+        setattr(model.config, _GONE, k)
+        hashed = digest(self.encoder.info.weights_hash, {"layers": layer})
+        info = dataclasses.replace(self.encoder.info, layer=layer, weights_hash=hashed)
+        return Body(Encoder(info, model, encoder.tokenizer, encoder.cache), self.maps)
 
     def forward(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None) -> Tensor:
         """Vectors (texts, dim) of one batch."""
@@ -147,6 +193,13 @@ class Body:
         if parameter.startswith("pooler."):
             return None
         return "embeddings" if "embeddings" in parameter else "other"
+
+
+def set_dropout(network: nn.Module, rate: float) -> None:
+    """The rate of every dropout layer in it."""
+    for module in network.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate
 
 
 def _applied(network: nn.Module) -> Any:
