@@ -1,0 +1,50 @@
+"""Fits that a strategy asks for on its way, `finetune` of the same start on the same data, and what is made of them."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from numpy.typing import NDArray
+
+from thawbench.contracts import Adapt, Seeds, State, TrainSet
+from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.base import encoder_of
+from thawbench.strategies.encode_meter import count, metered
+from thawbench.strategies.finetune import Finetune, FinetuneConfig
+from thawbench.strategies.readout import gold, score_of
+from thawbench.strategies.trainable import Body
+
+HEAD = "head."
+"""What the names of a head's tensors begin with in the state that `finetune` leaves."""
+
+Tensors = Mapping[str, NDArray[Any]]
+
+
+def finetuned(config: FinetuneConfig, adapt: Adapt, seeds: Seeds) -> AdaptedEncoder:
+    """What `finetune` makes with its part of a configuration, out of the store if it is there.
+
+    The fit that asks is charged the seconds that this one took, whenever that was.
+    """
+    plain = FinetuneConfig(**{field.name: getattr(config, field.name) for field in fields(FinetuneConfig)})
+    started = time.perf_counter()
+    with metered() as meter:
+        made = encoder_of(adapt(Finetune(plain), seeds))
+    elapsed = time.perf_counter() - started
+    count(seconds=made.state.cost.fit_s - meter.seconds, spent=elapsed - meter.spent)
+    return made
+
+
+def at_the_start(start: AdaptedEncoder, moved: Tensors) -> Tensors:
+    """The start's own weights under the names of those that `finetune` has moved; heads are left out."""
+    before = Body.of(start.source)
+    return before.changed(before.with_weights({name: w for name, w in moved.items() if not name.startswith(HEAD)}))
+
+
+def judged_by_dev(strategy: Finetune, start: AdaptedEncoder, state: State, data: TrainSet) -> float | None:
+    """The dev score of what `restore` makes of a state; None without dev rows."""
+    rows, target = data.dev.labelled, data.target
+    if not rows or target is None:
+        return None
+    logits = strategy.restore(start, state).predict([row.input for row in rows], data.name)
+    return score_of(logits, gold(rows, target), target)
