@@ -174,12 +174,16 @@ class Encoder:
             types: of each token, for pairs; an architecture without token types ignores them.
         """
         width = self.info.max_length if self.info.pooling == "sequence_summary" else max(map(len, ids))
-        input_ids, mask = self._padded(ids, width)
-        given = {"input_ids": input_ids, "attention_mask": mask}
-        if types is not None and "token_type_ids" in self.tokenizer.model_input_names:
-            given["token_type_ids"] = torch.from_numpy(_rectangle(types, width, 0)).to(self.info.device)
+        given = self._given(ids, types, width)
         states = self._read(given, layers_read(self.info.pooling, self.info.layer))
-        return pool(self.info.pooling, states, mask)
+        return pool(self.info.pooling, states, given["attention_mask"])
+
+    def token_states(
+        self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """States (texts, longest, dim) of the layer that is read, before pooling, and the texts' lengths (texts,)."""
+        (states,) = self._read(self._given(ids, types, max(map(len, ids))), (self.info.layer,))
+        return states.float(), torch.tensor([len(text) for text in ids])
 
     def vectors(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None) -> FloatArray:
         """What `encode` makes of these tokens, past the cache: (inputs, dim) float32. For pairs, and amid training."""
@@ -227,6 +231,16 @@ class Encoder:
             size = max(1, BATCH_TOKENS[self.info.device] // longest)
             yield order[start : start + size]
             start += size
+
+    def _given(
+        self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None, width: int
+    ) -> dict[str, Tensor | None]:
+        """What the model takes."""
+        input_ids, mask = self._padded(ids, width)
+        given = {"input_ids": input_ids, "attention_mask": mask}
+        if types is not None and "token_type_ids" in self.tokenizer.model_input_names:
+            given["token_type_ids"] = torch.from_numpy(_rectangle(types, width, 0)).to(self.info.device)
+        return given
 
     def _padded(self, ids: Sequence[Sequence[int]], width: int) -> tuple[Tensor, Tensor | None]:
         """Ids (texts, width) padded on the right, and the mask, or None if nothing was padded."""
