@@ -1,5 +1,6 @@
 """G: the network that the energy is taken of."""
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,6 +55,12 @@ class EnergyHead(nn.Module):
         self.log_slope = nn.Parameter(torch.zeros(()))
         self.register_buffer("mean", torch.zeros(shape.inputs))
         self.register_buffer("std", torch.ones(shape.inputs))
+
+    def copy(self, dropout: float) -> "EnergyHead":
+        """The same network with weights of its own, to be trained."""
+        twin = copy.deepcopy(self)
+        twin.dropout.p = dropout
+        return twin
 
     def standardise(self, features: FloatArray) -> None:
         """Take the features' mean and standard deviation; a constant feature keeps its scale."""

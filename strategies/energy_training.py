@@ -65,14 +65,13 @@ def train_head(
     steps = budget.steps or (budget.epochs or recipe.epochs) * per_epoch
     optimiser = torch.optim.AdamW(head.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _lr_share(step, steps))
-    bound = upper_bound(recipe.norm, head.shape.dim)
     trace: list[TraceRow] = []
     best: tuple[float, dict[str, Tensor]] | None = None
     for step, pairs in zip(range(steps), _batches(draw_epoch, recipe.batch_size), strict=False):
         head.train()
         with seeded(order_seed, "dropout", step):
             left, right = head(table[pairs.left]), head(table[pairs.right])
-        loss = _loss(head, left, right, pairs, recipe, bound, classes)
+        loss = pair_loss(head, left, right, pairs, recipe.norm, recipe.loss, classes)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         norms = {f"linear.{place}": _gradient_norm(layer) for place, layer in enumerate(head.linear)}
@@ -101,21 +100,27 @@ def _batches(draw_epoch: Callable[[int], PairRows], size: int) -> Iterator[PairR
         epoch += 1
 
 
-def _loss(
+def pair_loss(
     head: EnergyHead,
     left: Tensor,
     right: Tensor,
     pairs: PairRows,
-    recipe: EnergyRecipe,
-    bound: float,
+    norm: Norm,
+    loss: Loss,
     classes: Places | None,
 ) -> Tensor:
-    if recipe.loss == "mnr":
-        others = torch.from_numpy(also_genuine(pairs, classes))
-        return mnr_loss(energies(left, right, recipe.norm), bound, others)
-    found = energy(left, right, recipe.norm)
-    impostor = torch.from_numpy(pairs.impostor).float()
-    if recipe.loss == "bce":
+    """The loss of a batch of pairs, whose sides G made into (pairs, dim) each.
+
+    Args:
+        classes: (items,) if the pairs were drawn by class, for `mnr`.
+    """
+    bound = upper_bound(norm, head.shape.dim)
+    if loss == "mnr":
+        others = torch.from_numpy(also_genuine(pairs, classes)).to(left.device)
+        return mnr_loss(energies(left, right, norm), bound, others)
+    found = energy(left, right, norm)
+    impostor = torch.from_numpy(pairs.impostor).float().to(left.device)
+    if loss == "bce":
         return bce_loss(found, impostor, head.offset, head.log_slope)
     return chopra_loss(found, impostor, bound)
 

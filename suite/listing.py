@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from thawbench.registry import strategies
+from thawbench.strategies.rows import NAMED_ROWS
 from thawbench.suite.profile import known_profiles, load_profile
 from thawbench.tasks.catalog import known_tasks
 from thawbench.tasks.trainsets import known_trainsets
@@ -16,6 +17,7 @@ def show(kind: str, console: Console) -> None:
     """Print every name of one kind: strategies, tasks, profiles or trainsets."""
     if kind == "strategies":
         rows = [_strategy_row(name) for name in strategies.names()]
+        rows += [[name, "", "", "", f"in a row: {row}"] for name, row in NAMED_ROWS.items()]
         _print(console, ("strategy", "learns from", "gives", "draws", "what it is"), rows)
     elif kind == "profiles":
         found = [load_profile(name) for name in known_profiles()]

@@ -25,6 +25,7 @@ from thawbench.strategies.backbone import resolve_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.plugin import load_strategy_file
 from thawbench.strategies.readout_step import ReadoutStep
+from thawbench.strategies.rows import NAMED_ROWS
 from thawbench.strategies.tuned import tuned_version
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
@@ -64,13 +65,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Row:
-    """Strategies in a row, ready to be planned: the parsed names, and versions of those given as files."""
+    """Strategies in a row, ready to be planned: the parsed names, and versions of those given as files.
+
+    Attributes:
+        name: of a row that has one of its own.
+    """
 
     specs: tuple[Spec, ...]
     versions: tuple[str, ...]
+    name: str = ""
 
     def __str__(self) -> str:
-        return "+".join(map(str, self.specs))
+        return self.name or "+".join(map(str, self.specs))
 
 
 def make_plan(request: Request) -> Plan:
@@ -120,12 +126,18 @@ def _strategy_rows(asked: Iterable[str]) -> list[_Row]:
 
 def _expand(text: str) -> list[_Row]:
     if text == "all":
-        return [_built_in((Spec(name),)) for name in registered.names()]
+        return [_named(name) for name in (*registered.names(), *NAMED_ROWS)]
     if any(character in text for character in "*?["):
-        matched = fnmatch.filter(registered.names(), text)
+        known = (*registered.names(), *NAMED_ROWS)
+        matched = fnmatch.filter(known, text)
         if not matched:
-            raise UserError(f"no strategy matches {text!r}; known: {', '.join(registered.names())}")
-        return [_built_in((Spec(name),)) for name in matched]
+            raise UserError(f"no strategy matches {text!r}; known: {', '.join(known)}")
+        return [_named(name) for name in matched]
+    name, colon, _ = text.partition(":")
+    if name in NAMED_ROWS:
+        if colon:
+            raise UserError(f"{name} is the row {NAMED_ROWS[name]} and takes no options; give them to its strategies")
+        return [_named(name)]
     path, found, options = text.partition(".py")
     if found:
         name, version = load_strategy_file(path + found)
@@ -141,6 +153,12 @@ def chosen_strategies(asked: Iterable[str]) -> list[Strategy]:
         UserError: a name that does not exist, or a wrong option.
     """
     return [_strategy(row.specs[-1]) for row in _strategy_rows(asked)]
+
+
+def _named(name: str) -> _Row:
+    if name in NAMED_ROWS:
+        return replace(_built_in(parse_strategies(NAMED_ROWS[name])), name=name)
+    return _built_in((Spec(name),))
 
 
 def _built_in(specs: tuple[Spec, ...]) -> _Row:

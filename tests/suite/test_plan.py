@@ -10,9 +10,10 @@ from fakes import INFO, PAIRS, FirstComponent, Shift
 
 from thawbench.contracts import ClassTarget, Provides, Signal, TrainSetInfo
 from thawbench.errors import UserError
-from thawbench.names import TaskName
+from thawbench.names import TaskName, parse_strategies
 from thawbench.registry import strategies
 from thawbench.strategies.base import BaseStrategy
+from thawbench.strategies.rows import NAMED_ROWS
 from thawbench.suite.plan import Plan, Request, make_plan
 
 CORPUS = TrainSetInfo("corpus/first", 1, "d" * 64, frozenset({Signal.TEXTS}), None)
@@ -162,6 +163,26 @@ def test_strategies_in_a_row_and_train_sets_in_a_row(profile: str) -> None:
     (cell,) = plan(profile, strategies=("shift+shift:by=2",), tasks=("sts/one:train=pairs+pairs",)).cells
 
     assert [step.strategy.config.by for step in cell.adaptation.steps] == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_a_named_row_is_the_row_that_it_stands_for_under_its_own_name(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thawbench.suite.plan.NAMED_ROWS", {"twice": "shift+shift:by=2"})
+    named, spelled = (
+        plan(profile, strategies=(row,), tasks=("sts/one",)).cells[0] for row in ("twice", "shift+shift:by=2")
+    )
+
+    assert (named.strategy, spelled.strategy) == ("twice", "shift+shift:by=2")
+    assert named.key == spelled.key
+    assert [cell.strategy for cell in plan(profile, strategies=("twi*",), tasks=("sts/one",)).cells] == ["twice"]
+    with pytest.raises(UserError, match=r"twice is the row shift\+shift:by=2 and takes no options"):
+        plan(profile, strategies=("twice:by=3",), tasks=("sts/one",))
+
+
+@pytest.mark.parametrize("row", NAMED_ROWS.values(), ids=NAMED_ROWS)
+def test_every_named_row_is_made_of_strategies_that_exist(row: str) -> None:
+    assert [strategies.get(spec.name).name for spec in parse_strategies(row)]
 
 
 @pytest.mark.parametrize(
