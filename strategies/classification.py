@@ -73,8 +73,8 @@ class Classification:
         self._batch_size, self._seed = batch_size, seed
         self._module = body.module(head=head)
         self._blocks = [*body.blocks(), head_block(head)] if blocks is None else list(blocks)
-        self._train = _Table.of(body.encoder, data.labelled, target, head.items)
-        self._dev = _Table.of(body.encoder, data.dev.labelled, target, head.items)
+        self._train = Table.of(body.encoder, data.labelled, target, head.items)
+        self._dev = Table.of(body.encoder, data.dev.labelled, target, head.items)
 
     @property
     def module(self) -> nn.Module:
@@ -122,14 +122,14 @@ def head_block(head: Classifier, lr_scale: float = 1.0) -> Block:
 
 
 @dataclass(frozen=True)
-class _Table:
+class Table:
     """Labelled rows in tokens: one side, or the two of siamese pairs."""
 
     sides: tuple[list[Tokens], ...]
     gold: NDArray[np.float64] | NDArray[np.intp]
 
     @classmethod
-    def of(cls, encoder: Encoder, rows: Sequence[Labelled], target: Target, items: Items) -> "_Table":
+    def of(cls, encoder: Encoder, rows: Sequence[Labelled], target: Target, items: Items) -> "Table":
         inputs: list[Input] = [row.input for row in rows]
         sides = [inputs] if items != "siamese" else [[pair[place] for pair in inputs] for place in (0, 1)]
         return cls(tuple(encoder.tokenize(side) for side in sides), gold(rows, target))

@@ -60,7 +60,7 @@ class Classifier(nn.Module):
             features = functional.normalize(vectors.float(), dim=-1)
             if others is not None:
                 right = functional.normalize(others.float(), dim=-1)
-                features = torch.cat([features, right, (features - right).abs(), features * right], dim=-1)
+                features = joined(features, right)
             logits: Tensor = self.layers(features * self.scale)
         return logits
 
@@ -132,6 +132,11 @@ class ClassifierHead:
                 "a later step changed their width"
             )
         return vectors
+
+
+def joined(left: Tensor, right: Tensor) -> Tensor:
+    """[u; v; |u-v|; u*v] by row: (n, dim) twice to (n, 4 dim)."""
+    return torch.cat([left, right, (left - right).abs(), left * right], dim=-1)
 
 
 def joint_vectors(source: VectorSource | None, pairs: Sequence[Input]) -> FloatArray:
