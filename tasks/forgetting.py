@@ -1,32 +1,46 @@
 """`forgetting/<set>@n+<set>@n+…`: adapt to one labelled set after another, and see what is left of each."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar, Self
 
-from thawbench.contracts import Adapted, Curve, Metric, Provides, ScoredRow, Scores
-from thawbench.errors import DegenerateError, NotApplicableError, UserError
+from thawbench.contracts import Adapted, Curve, Metric, Provides, ScoredRow, Scores, TrainSet
+from thawbench.errors import NotApplicableError, UserError
 from thawbench.names import parse_chain
 from thawbench.registry import families
-from thawbench.tasks.classification_scores import SCORE_METRICS
+from thawbench.tasks.classification_scores import SCORE_METRICS, class_scores
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import fingerprint
+from thawbench.tasks.fresh_readout import fresh_predictions
 from thawbench.tasks.labelled_set import Splits
+from thawbench.tasks.trainsets import load_trainset
 
 Columns = Sequence[Sequence[float]]
-"""The matrix R of a chain of T sets, by column: `columns[j]` is R[j][j], R[j+1][j], …, R[T-1][j], where R[i][j] is the
-score on the test rows of set j, by the head fitted on set j, after the steps on sets 0 to i. Before set j there is no
-such head, and no number stands for it."""
+"""A matrix by column: one for each of the T sets of a chain."""
 
+_AXIS = "sets trained"
 _EXAMPLE = "forgetting/sst2@100+ag_news@100"
+_FRESH_SAMPLE = 0
+"""The sample seed of the rows that fresh read-outs are fitted on: the same in every cell, whatever its own sample."""
+
+
+@dataclass(frozen=True)
+class SetRows:
+    """One set of a chain: the rows to measure on, and those to fit a fresh read-out on."""
+
+    splits: Splits
+    train: TrainSet
 
 
 @families.register("forgetting")
 class Forgetting:
-    """Classification sets in a row, each with a head of its own; every set is measured after each from its own on.
+    """Classification sets in a row, each with a head of its own; every set is measured after each of them.
 
-    A set's score is its main metric (accuracy, macro-F1 or MCC), just as `fewshot/<set>` takes it. One curve a set
-    holds its column of R. Rows are those after the last step.
+    A set's score is its main metric (accuracy, macro-F1 or MCC), just as `fewshot/<set>` takes it. There are two
+    matrices, whose columns are the curves. R, by own heads, has no number for a set before its turn. P, by a fresh
+    read-out on the vectors of each state, begins at the backbone; it is not there for what makes no vectors. Rows are
+    those of the own heads after the last set.
     """
 
     family: ClassVar[str] = "forgetting"
@@ -81,7 +95,7 @@ class Forgetting:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """What `measures` defines; the chance level is the mean of the best constant answers.
+        """What `measures` and `fresh_measures` define; chance is the mean of the best constant answers.
 
         Raises:
             DataUnavailableError: a set was never seen, and is not to be had now.
@@ -96,6 +110,9 @@ class Forgetting:
             Metric("forgetting_chaudhry", "down", lower=-span, upper=span),
             Metric("forgetting_first", "down", lower=-span, upper=span),
             Metric("drop_on_first", "down", lower=-span, upper=span),
+            Metric("fresh_accuracy", lower=fmean(lows), chance=chance),
+            Metric("forward_transfer", lower=-span, upper=span),
+            Metric("fresh_drop", "down", lower=-span, upper=span),
         )
 
     def fingerprint(self) -> str:
@@ -106,64 +123,77 @@ class Forgetting:
         """
         return fingerprint(part.fingerprint() for part in self.parts)
 
-    def load(self) -> tuple[Splits, ...]:
+    def load(self) -> tuple[SetRows, ...]:
         """Each set's rows.
 
         Raises:
             DataUnavailableError: not to be had, or not those of the manifest.
         """
-        return tuple(part.load() for part in self.parts)
+        return tuple(SetRows(part.load(), load_trainset(part.train[0], _FRESH_SAMPLE)) for part in self.parts)
 
-    def evaluate(self, trail: Sequence[Adapted], data: tuple[Splits, ...]) -> Scores:
-        """Fill R, and say what is left.
+    def evaluate(self, trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> Scores:
+        """Fill R and P, and say what is left.
 
         Args:
             trail: the backbone, then what there was after each set.
 
         Raises:
             NotApplicableError: a set has no head of its own, or one for other classes.
-            DegenerateError: predictions that are not finite, or a score that cannot be taken.
+            DegenerateError: predictions or vectors that are not finite.
         """
-        columns: list[list[float]] = []
+        owned: list[list[float]] = []
+        curves: list[Curve] = []
         rows: list[ScoredRow] = []
-        for place, (part, splits) in enumerate(zip(self.parts, data, strict=True)):
-            found = [self._scores(part, adapted, splits) for adapted in trail[1 + place :]]
-            columns.append([self._main(part, scores) for scores in found])
+        steps = [float(step) for step in range(len(trail))]
+        for turn, (part, its) in enumerate(zip(self.parts, data, strict=True), start=1):
+            found = [self._scores(part, adapted, its) for adapted in trail[turn:]]
+            owned.append([scores.scalars[part.labelled.metrics[0]] for scores in found])
+            curves.append(Curve(part.train[0], _AXIS, tuple(steps[turn:]), tuple(owned[-1])))
             rows += [ScoredRow(f"{part.labelled.name}:{row.row}", row.gold, row.prediction) for row in found[-1].rows]
-        steps = [float(step) for step in range(1, len(trail))]
-        curves = tuple(
-            Curve(part.train[0], "sets trained", tuple(steps[place:]), tuple(columns[place]))
-            for place, part in enumerate(self.parts)
-        )
-        return Scores(measures(columns), curves, tuple(rows))
+        scalars = measures(owned)
+        try:
+            fresh = [self._fresh(part, trail, its) for part, its in zip(self.parts, data, strict=True)]
+        except NotApplicableError:  # heads without vectors, as those of `majority`
+            return Scores(scalars, tuple(curves), tuple(rows))
+        for part, column in zip(self.parts, fresh, strict=True):
+            curves.append(Curve(f"fresh {part.train[0]}", _AXIS, tuple(steps), tuple(column)))
+        return Scores({**scalars, **fresh_measures(fresh)}, tuple(curves), tuple(rows))
 
-    def _scores(self, part: FewShot, adapted: Adapted, splits: Splits) -> Scores:
+    def _scores(self, part: FewShot, adapted: Adapted, its: SetRows) -> Scores:
         head = part.train[0]
         if head not in adapted.heads:  # few-shot would take the last one, which is another set's
             listed = ", ".join(adapted.heads) or "none"
             raise NotApplicableError(f"{self.name} needs a head fitted on {head}; there are {listed}")
-        return part.evaluate([adapted], splits)
+        return part.evaluate([adapted], its.splits)
 
-    def _main(self, part: FewShot, scores: Scores) -> float:
-        name = part.labelled.metrics[0]
-        if name not in scores.scalars:
-            raise DegenerateError(f"{self.name}: {name} of {part.labelled.name} cannot be taken")
-        return scores.scalars[name]
+    def _fresh(self, part: FewShot, trail: Sequence[Adapted], its: SetRows) -> list[float]:
+        """One set's column of P."""
+        test = its.splits.test.rows
+        gold, inputs, metric = [str(row.label) for row in test], [row.input for row in test], part.labelled.metrics[0]
+        # from the end, where vectors are missing if they are missing at all
+        said = [fresh_predictions(adapted, its.train, inputs) for adapted in reversed(trail)]
+        return [class_scores([metric], gold, predicted)[metric] for predicted in reversed(said)]
 
 
 def measures(columns: Columns) -> dict[str, float]:
-    """What R says of a chain of T sets, two at least. With 0-based i and j, and `last` = R[T-1]:
+    """What R says of a chain of T sets, two at least.
+
+    R[i][j] is the score on set j by the head fitted on set j, after sets 0 to i; it is there for i >= j. With
+    last = R[T-1]:
 
     - `average_accuracy`: the mean over all j of last[j] (ACC; Lopez-Paz and Ranzato 2017, Gradient Episodic Memory,
       eq. 2). The headline, as whoever learns nothing forgets nothing.
     - `bwt`, backward transfer: the mean over j < T-1 of last[j] - R[j][j] (there, eq. 3). The denominator is T-1, as in
       the paper; its published code divides by T.
     - `forgetting_chaudhry`: the mean over j < T-1 of max R[l][j] over l from j to T-2, less last[j] (Chaudhry et al.
-      2018, Riemannian Walk, eq. 3). There l begins at the first set; here a head is n/a before it is fitted.
+      2018, Riemannian Walk, eq. 3). There l begins at the first set; here set j has no head before its turn.
     - `forgetting_first`: the mean over j < T-1 of R[j][j] - last[j] (Avalanche's forgetting), which is minus `bwt`.
     - `drop_on_first`: R[0][0] - last[0].
 
     With two sets the last four are one number, but for the sign.
+
+    Args:
+        columns: R[j][j], R[j+1][j], …, R[T-1][j] for each set j.
     """
     earlier = columns[:-1]
     return {
@@ -172,4 +202,24 @@ def measures(columns: Columns) -> dict[str, float]:
         "forgetting_chaudhry": fmean(max(column[:-1]) - column[-1] for column in earlier),
         "forgetting_first": fmean(column[0] - column[-1] for column in earlier),
         "drop_on_first": columns[0][0] - columns[0][-1],
+    }
+
+
+def fresh_measures(columns: Columns) -> dict[str, float]:
+    """What P says of a chain of T sets: what is in the vectors, whether or not a head still reads it.
+
+    P[i][j] is the score on set j by a read-out fitted on set j on the vectors after i sets; P[0] is the backbone.
+
+    - `fresh_accuracy`: the mean over all j of P[T][j].
+    - `forward_transfer`: the mean over j > 0 of P[j][j] - P[0][j], the sets before j done and j itself not yet
+      (Lopez-Paz and Ranzato 2017, eq. 4, where b is a network drawn at random and heads are not fitted afresh).
+    - `fresh_drop`: the mean over j < T-1 of P[j+1][j] - P[T][j], from just after set j to the end.
+
+    Args:
+        columns: P[0][j], P[1][j], …, P[T][j] for each set j.
+    """
+    return {
+        "fresh_accuracy": fmean(column[-1] for column in columns),
+        "forward_transfer": fmean(column[j] - column[0] for j, column in enumerate(columns) if j),
+        "fresh_drop": fmean(column[j + 1] - column[-1] for j, column in enumerate(columns[:-1])),
     }

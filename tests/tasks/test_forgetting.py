@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -36,12 +36,34 @@ BY_HAND = {
 }
 
 
+# of ten test rows of set a, b and c, how many a read-out on the vectors after no, one, two and three sets gets right
+FRESH = {"a": (5, 8, 7, 6), "b": (5, 7, 9, 8), "c": (5, 3, 4, 10)}
+FRESH_BY_HAND = {
+    "fresh_accuracy": (0.6 + 0.8 + 1.0) / 3,
+    "forward_transfer": ((0.7 - 0.5) + (0.4 - 0.5)) / 2,  # b after a, c after a and b, each against the backbone
+    "fresh_drop": ((0.8 - 0.6) + (0.9 - 0.8)) / 2,  # a since a, b since b
+}
+
+
 @dataclass
 class Scripted:
-    """An adaptation whose head on a set is right on the first so many rows; every test row is a `yes`."""
+    """An adaptation whose head on a set is right on the first so many rows; every test row is a `yes`.
+
+    If it makes vectors, a text's says its class, but for the test rows after the first so many of its set.
+    """
 
     heads: Mapping[str, Target]
     right: Mapping[str, int]
+    fresh: Mapping[str, int] = field(default_factory=dict)
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        if not self.fresh:
+            raise NotApplicableError("this adaptation makes no vectors")
+        signs = []
+        for name, kind, row in (text.split() for text in texts):
+            yes = int(row) % 2 if kind == "train" else int(row) < self.fresh[name]
+            signs.append((1, 0) if yes else (0, 1))
+        return np.array(signs, np.float32)
 
     def predict(self, inputs: Sequence[Input], head: str) -> FloatArray:
         right = self.right[head.partition("@")[0]]
@@ -54,11 +76,12 @@ class Scripted:
 
 def trail(changes: Mapping[str, Target | None] | None = None) -> list[Adapted]:
     """The backbone and three states, the heads of whose last are changed, or taken away for None."""
-    states: list[Scripted] = [Scripted({}, {})]
-    for right in RIGHT:
-        states.append(Scripted({f"{name}@6": CLASSES for name in right}, right))
-    heads = {**states[-1].heads, **(changes or {})}
-    states[-1].heads = {name: target for name, target in heads.items() if target}
+    states: list[Scripted] = []
+    for step, right in enumerate([{}, *RIGHT]):
+        heads = dict.fromkeys((f"{name}@6" for name in right), CLASSES)
+        states.append(Scripted(heads, right, {name: column[step] for name, column in FRESH.items()}))
+    changed: dict[str, Target | None] = {**states[-1].heads, **(changes or {})}
+    states[-1].heads = {name: target for name, target in changed.items() if target}
     return cast("list[Adapted]", states)
 
 
@@ -67,7 +90,7 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forgetting:
     """`forgetting/a@6+b@6+c@6`, ten test rows each, with a set of scores, `d`, beside them."""
     monkeypatch.setattr(set_catalog, "_own", {})
     for name in "abc":
-        train = "".join(f"{name} {row},{'yes' if row % 2 else 'no'}\n" for row in range(10))
+        train = "".join(f"{name} train {row},{'yes' if row % 2 else 'no'}\n" for row in range(10))
         test = "".join(f"{name} test {row},yes\n" for row in range(10))
         (tmp_path / f"{name}.csv").write_text("text,label\n" + train)
         (tmp_path / f"{name}_test.csv").write_text("text,label\n" + test)
@@ -82,18 +105,30 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forgetting:
 def test_each_measure_of_three_sets_is_the_one_worked_by_hand(chain: Forgetting) -> None:
     scores = chain.evaluate(trail(), chain.load())
 
-    assert scores.scalars == pytest.approx(BY_HAND)
+    assert scores.scalars == pytest.approx({**BY_HAND, **FRESH_BY_HAND})
     assert set(scores.scalars) == {metric.name for metric in chain.metrics}
 
 
-def test_the_matrix_is_kept_as_one_curve_a_set_from_its_own_step_on(chain: Forgetting) -> None:
+def test_both_matrices_are_kept_as_one_curve_a_set_by_own_heads_from_its_turn_on(chain: Forgetting) -> None:
     curves = chain.evaluate(trail(), chain.load()).curves
 
     assert [(curve.name, curve.x, curve.y) for curve in curves] == [
         ("a@6", (1.0, 2.0, 3.0), (0.8, 0.9, 0.5)),
         ("b@6", (2.0, 3.0), (0.6, 0.4)),
         ("c@6", (3.0,), (0.7,)),
+        ("fresh a@6", (0.0, 1.0, 2.0, 3.0), (0.5, 0.8, 0.7, 0.6)),
+        ("fresh b@6", (0.0, 1.0, 2.0, 3.0), (0.5, 0.7, 0.9, 0.8)),
+        ("fresh c@6", (0.0, 1.0, 2.0, 3.0), (0.5, 0.3, 0.4, 1.0)),
     ]
+
+
+def test_what_makes_no_vectors_has_the_measures_of_its_heads_alone(chain: Forgetting) -> None:
+    blind = trail()
+    cast("Scripted", blind[-1]).fresh = {}
+    scores = chain.evaluate(blind, chain.load())
+
+    assert scores.scalars == pytest.approx(BY_HAND)
+    assert [curve.name for curve in scores.curves] == ["a@6", "b@6", "c@6"]
 
 
 def test_rows_are_those_after_the_last_set_and_say_of_which_set_they_are(chain: Forgetting) -> None:
@@ -107,7 +142,7 @@ def test_rows_are_those_after_the_last_set_and_say_of_which_set_they_are(chain: 
 def test_classes_go_by_name_whatever_their_order_in_the_head(chain: Forgetting) -> None:
     turned = trail({"b@6": ClassTarget(("yes", "no"))})
 
-    assert chain.evaluate(turned, chain.load()).scalars == pytest.approx(BY_HAND)
+    assert chain.evaluate(turned, chain.load()).scalars == pytest.approx({**BY_HAND, **FRESH_BY_HAND})
 
 
 @pytest.mark.parametrize(
@@ -143,17 +178,17 @@ def test_a_set_that_gets_better_afterwards_has_a_forgetting_below_zero() -> None
 
 
 def test_chance_is_the_mean_of_the_best_constants_and_differences_have_none(chain: Forgetting) -> None:
-    main, *others = chain.metrics
+    main, *others = (metric for metric in chain.metrics if metric.name != "fresh_accuracy")
 
     assert (main.name, main.main, main.direction, main.lower, main.chance) == ("average_accuracy", True, "up", 0.0, 1.0)
     assert {(other.lower, other.upper, other.chance) for other in others} == {(-1.0, 1.0, None)}
-    assert {other.name for other in others if other.direction == "up"} == {"bwt"}
+    assert {other.name for other in others if other.direction == "up"} == {"bwt", "forward_transfer"}
 
 
 def test_matthews_correlation_widens_the_bounds(tmp_path: Path, chain: Forgetting) -> None:
     (tmp_path / "a.toml").write_text('file = "a.csv"\ntest_file = "a_test.csv"\nmetrics = ["mcc"]\n')
     register_set(tmp_path / "a.toml")
-    main, *others = Forgetting.resolve("a@6+b@6").metrics
+    main, *others = (found for found in Forgetting.resolve("a@6+b@6").metrics if found.name != "fresh_accuracy")
 
     assert (main.lower, main.chance) == (-0.5, 0.5)
     assert {(other.lower, other.upper) for other in others} == {(-2.0, 2.0)}
@@ -229,9 +264,20 @@ def test_what_moves_no_shared_weight_forgets_exactly_nothing(tiny_folder: Path, 
         assert value(record, "average_accuracy") > 0
         for name in ("bwt", "forgetting_chaudhry", "forgetting_first", "drop_on_first"):
             assert value(record, name) == 0.0, (record.strategy, name)
-        first, last = record.curves
+        first, last, *fresh = record.curves
         assert first.y[0] == first.y[1]
+        # without a step that makes vectors the read-outs have none, with frozen_ebm's they are G's
+        assert len(fresh) == (0 if record.strategy == "majority" else 2)
         assert value(record, "average_accuracy") == pytest.approx((first.y[1] + last.y[0]) / 2)
+
+
+def test_fresh_read_outs_on_frozen_vectors_say_what_the_standard_one_says(tiny_folder: Path, tmp_path: Path) -> None:
+    (record,) = run(planned(tiny_folder, "frozen"), tmp_path)
+    own, fresh = record.curves[:2], record.curves[2:]
+
+    assert [set(curve.y) for curve in fresh] == [set(curve.y) for curve in own]
+    assert (value(record, "forward_transfer"), value(record, "fresh_drop")) == (0.0, 0.0)
+    assert value(record, "fresh_accuracy") == value(record, "average_accuracy")
 
 
 def test_tuned_weights_change_what_the_first_head_says(tiny_folder: Path, tmp_path: Path) -> None:
@@ -239,6 +285,7 @@ def test_tuned_weights_change_what_the_first_head_says(tiny_folder: Path, tmp_pa
     first = record.curves[0]
 
     assert first.y[0] != first.y[1]
+    assert len(set(record.curves[2].y)) > 1
     assert value(record, "drop_on_first") == first.y[0] - first.y[1]
     assert record.rows is not None
     rows = pq.read_table(tmp_path / record.rows).to_pydict()
