@@ -382,6 +382,8 @@ class Task(Protocol):
     def evaluate(self, trail: Sequence[Adapted], data: Any) -> Scores:
         """Measure `trail[-1]`; `trail[0]` is the backbone. Never trains an encoder.
 
+        If `train` names several sets, `trail[i]` is what there was after i of them; otherwise after i steps.
+
         Raises:
             DegenerateError: the vectors are constant or not finite, so that no metric may be taken.
         """
