@@ -315,14 +315,17 @@ def test_a_head_that_cannot_read_what_a_later_set_left_makes_the_cell_not_applic
     assert "a later step changed the width" in record.reason
 
 
-def test_the_first_set_is_learnt_once_for_every_task_that_begins_with_it(tiny_folder: Path, tmp_path: Path) -> None:
-    tasks = (TASK, "fewshot/world/meals@20", "forgetting/world/meals@20+world/nli@20")
+def test_the_first_set_is_learnt_once_for_every_task_that_begins_with_it_and_scores_alike(
+    tiny_folder: Path, tmp_path: Path
+) -> None:
+    tasks = (TASK, "forgetting/world/meals@20+world/nli@20", "fewshot/world/meals@20")
     plan = make_plan(
         Request(strategies=("frozen_ebm",), tasks=tasks, backbone=str(tiny_folder), budget=Budget(steps=2))
     )
     runner = Runner(tmp_path, plan.cells)
-    assert all(runner.run(cell).record.status == "ok" for cell in plan.cells)
+    *chains, alone = (runner.run(cell).record for cell in plan.cells)
 
-    firsts = {cell.adaptation.prefixes()[0].key for cell in plan.cells}
-    assert len(firsts) == 1
-    assert runner.store.fitted == len({prefix.key for cell in plan.cells for prefix in cell.adaptation.prefixes()})
+    assert len({cell.adaptation.prefixes()[0].key for cell in plan.cells}) == 1
+    assert runner.store.fitted == 1 + 1 + 2  # meals, topics after it, and nli's pairs after it with their read-out
+    assert alone.task == tasks[-1]
+    assert [record.curves[0].y[0] for record in chains] == [value(alone, "accuracy")] * 2
