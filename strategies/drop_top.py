@@ -16,7 +16,7 @@ class DropTopConfig(FinetuneConfig):
     """As `finetune`'s.
 
     Attributes:
-        k: how many layers; 0 is `finetune`, all of them leave the embeddings.
+        k: how many layers; 0 is `finetune`, and one stays at least.
     """
 
     k: int = 1

@@ -66,16 +66,16 @@ class FreezeLower(Finetune):
         set_dropout(body.encoder.model, 0.0)
         for layer in layers[k:]:
             set_dropout(layer, self.config.dropout)
-        output = _output(layers[0], body.encoder)
-        whole = k == body.depth
-        if not whole and (output is None or body.encoder.info.pooling not in _BY_TOKEN):
+        encoder, whole = body.encoder, k == body.depth
+        output = _output(layers[0], encoder)
+        if not whole and (output is None or encoder.info.pooling not in _BY_TOKEN):
             yield body
             return
-        lower = Encoder(replace(body.encoder.info, layer=k), start.encoder.model, body.encoder.tokenizer, body.encoder.cache)
+        lower = Encoder(replace(encoder.info, layer=k), start.encoder.model, encoder.tokenizer, encoder.cache)
         below = list(layers[:k])
         for place in range(k):
             layers[place] = _Skipped(isinstance(output, tuple))
-        yield Body(_Upper(body.encoder, lower, None if whole else layers[k]), body.maps)
+        yield Body(_Upper(encoder, lower, None if whole else layers[k]), body.maps)
         for place, layer in enumerate(below):
             layers[place] = layer
 

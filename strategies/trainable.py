@@ -60,18 +60,19 @@ class Body:
         """The layers that its vectors come from."""
         return self.encoder.info.layer
 
-    def check_layers(self, k: int) -> None:
+    def check_layers(self, k: int, *, others: int = 0) -> None:
         """Refuse to tell `k` layers from the others where there are fewer, or where all are one.
+
+        Args:
+            others: how many there must be besides.
 
         Raises:
             UserError: there are fewer.
             NotApplicableError: one block serves as every layer.
         """
-        name = self.encoder.info.name
-        if k > self.depth:
-            raise UserError(
-                f"k={k} is too many for backbone {name}: it has {self.depth} layers, so k is 0 to {self.depth}"
-            )
+        name, most = self.encoder.info.name, self.depth - others
+        if k > max(most, 0):
+            raise UserError(f"k={k} is too many for backbone {name}: it has {self.depth} layers, so k is 0 to {most}")
         if k and self.encoder.layer_prefix is None:
             raise NotApplicableError(f"all layers of backbone {name} are one and the same block")
 
@@ -95,7 +96,7 @@ class Body:
         return Body(encoder, maps)
 
     def without_top(self, k: int) -> "Body":
-        """One that ends `k` layers below the backbone's top; itself if it does so already.
+        """One that ends `k` layers below the backbone's top; itself if it does so already. One layer stays at least.
 
         Raises:
             UserError, NotApplicableError: see `check_layers`.
@@ -103,7 +104,7 @@ class Body:
         gone = getattr(self.encoder.model.config, _GONE, 0)
         if k <= gone:
             return self
-        self.check_layers(k - gone)
+        self.check_layers(k - gone, others=1)
         model, layer = copy.deepcopy(self.encoder.model), self.depth - (k - gone)
         encoder = Encoder(self.encoder.info, model, self.encoder.tokenizer, self.encoder.cache)
         del Body(encoder).layers()[layer:]
