@@ -17,6 +17,7 @@ PACKAGES = (
     "scipy",
     "numpy",
     "safetensors",
+    "peft",
 )
 
 
