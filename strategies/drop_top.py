@@ -32,8 +32,7 @@ class DropTop(Finetune):
     """`finetune` on what is left without the `k` top layers, for good: encoding and storing get cheaper too.
 
     Sajjad et al., "On the Effect of Dropping Layers of Pre-trained Transformer Models", Computer Speech and Language
-    77, 2023, section 3.1.1. Layers count from the backbone's top, so that a second train set in a row costs no more of
-    them.
+    77, 2023. Layers count from the backbone's top, so that a second train set in a row costs no more of them.
     """
 
     Config: ClassVar[type[DropTopConfig]] = DropTopConfig

@@ -41,8 +41,8 @@ class FreezeLowerConfig(FinetuneConfig):
 class FreezeLower(Finetune):
     """`finetune` of the layers above the `k` lowest, and of the head.
 
-    Merchant et al., "What Happens To BERT Embeddings During Fine-tuning?", BlackboxNLP 2020, section 5: freezing 8 of
-    BERT's 12 layers hardly costs anything on MNLI and SQuAD. There is no dropout in the frozen part, and its outputs
+    Merchant et al., "What Happens To BERT Embeddings During Fine-tuning?", BlackboxNLP 2020: freezing 8 of BERT's
+    12 layers hardly costs anything on MNLI and SQuAD. There is no dropout in the frozen part, and its outputs
     take 4 bytes of memory for each component of each token. Where they cannot be kept (XLNet's layers see batches
     turned round, and two poolings read more than the top states), they are computed anew in every step.
     """

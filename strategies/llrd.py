@@ -30,8 +30,8 @@ class Llrd(Finetune):
     """`finetune` with the rate lr * factor^d, d = 1 for the top layer, and L + 1 for the embeddings under L layers.
 
     Howard and Ruder, "Universal Language Model Fine-tuning", ACL 2018, section 3.2, for BERT as in Zhang et al.,
-    "Revisiting Few-sample BERT Fine-tuning", ICLR 2021, section 4, whose factor is the default. The head, and networks
-    that earlier steps put on the encoder, have the full rate; what all layers share has that of the top one.
+    "Revisiting Few-sample BERT Fine-tuning", ICLR 2021, whose factor is the default. The head, and networks that
+    earlier steps put on the encoder, have the full rate; what all layers share has that of the top one.
     """
 
     Config: ClassVar[type[LlrdConfig]] = LlrdConfig

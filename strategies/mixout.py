@@ -36,9 +36,9 @@ class Mixout(Finetune):
     """`finetune` through u + m (w - u) / (1 - p), with u the start of a weight w, and m = 0 with probability p, else 1.
 
     Lee, Cho and Kang, "Mixout: Effective Regularization to Finetune Large-scale Pretrained Language Models", ICLR 2020,
-    section 3, eq. 5; p as Zhang et al., ICLR 2021, have it. As in its authors' code, m is drawn at every step for each
-    input of each linear layer: all weights that go out from it fall back together, where dropout would set them to 0.
-    Their code leaves 1 / (1 - p) out of the gradient; here the gradient is that of the loss.
+    section 3; p as in the code of Zhang et al., ICLR 2021. m is drawn at every step for each input of each linear
+    layer: all weights that go out from it fall back together, where dropout would set them to 0. The authors' code
+    leaves 1 / (1 - p) out of the gradient; here the gradient is that of the loss.
     """
 
     Config: ClassVar[type[MixoutConfig]] = MixoutConfig
