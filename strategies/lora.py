@@ -71,7 +71,6 @@ class Lora(Finetune):
         asked = peft.LoraConfig(r=self.config.r, lora_alpha=self.config.alpha, target_modules=found)
         with seeded(seeds.init, "lora"):
             tuner = peft.LoraModel(model, asked, "default")
-        tuner.to(body.encoder.info.device)
         yield body
         tuner.merge_and_unload()
 
