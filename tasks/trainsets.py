@@ -1,4 +1,4 @@
-"""Train sets by name: `nli`, every labelled set, `corpus/<IR set>`, and `name@n` for the first n rows of a sample."""
+"""Train sets by name: `nli`, labelled sets, `corpus/<IR set>`, `docs/…`, and `name@n` for n rows of a sample."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -8,6 +8,7 @@ from thawbench.contracts import ClassTarget, Json, Rows, ScoreTarget, Signal, Ta
 from thawbench.errors import UserError, unknown
 from thawbench.tasks import fingerprint, sampling
 from thawbench.tasks.corpus import Corpus
+from thawbench.tasks.documents import NewsgroupDocuments, WikiTextDocuments
 from thawbench.tasks.fingerprint import Entry
 from thawbench.tasks.ir import Ir
 from thawbench.tasks.nli import Nli
@@ -15,7 +16,9 @@ from thawbench.tasks.pool import Pool, Source
 from thawbench.tasks.set_catalog import find_set, known_sets
 from thawbench.tasks.world.pools import WorldDocuments, WorldTexts
 
-_SOURCES: dict[str, Source] = {made.name: made for made in (Nli(), WorldTexts(), WorldDocuments())}
+_SOURCES: dict[str, Source] = {
+    made.name: made for made in (Nli(), NewsgroupDocuments(), WikiTextDocuments(), WorldTexts(), WorldDocuments())
+}
 _CORPUS = "corpus/"
 
 
