@@ -19,12 +19,14 @@ from thawbench.strategies.unlabelled import Text, TextObjective, TextStrategy, U
 
 @dataclass(frozen=True)
 class CtConfig(UnlabelledConfig):
-    """As the paper trains, but for AdamW in the place of RMSProp, and the length of it.
+    """As the authors' code trains, but for AdamW in the place of RMSProp, and the length of it.
 
     Attributes:
+        dropout: none, as in their code; sentence-transformers leaves the model's on.
         negatives: K, the pairs of different texts for each pair of one text with itself.
     """
 
+    dropout: float | None = 0.0
     negatives: int = 7
 
     def __post_init__(self) -> None:
@@ -77,8 +79,9 @@ class ContrastiveTension(TextObjective):
 class Ct(TextStrategy):
     """Contrastive tension on the vectors that the start makes; of the two copies the second is kept.
 
-    sentence-transformers keeps the same one. Its loader pairs each negative with an anchor of its own; the paper, and
-    this, holds one text against K others.
+    sentence-transformers keeps the same one, the authors' code the better one on labelled pairs, which are not there to
+    choose by. Both draw two new texts for each negative pair; this holds one text against K others, as the paper draws
+    it in appendix A.1, and reads half as many texts for as many pairs.
     """
 
     Config: ClassVar[type[Any]] = CtConfig

@@ -71,7 +71,7 @@ class TwoReadings(TextObjective):
 class Simcse(TextStrategy):
     """Unsupervised SimCSE on the vectors that the start makes, pooled as they are.
 
-    The paper trains [CLS] through a layer that it then throws away; that pays only where [CLS] is read.
+    The paper trains [CLS], through a layer that it then throws away; here there is no such layer.
     """
 
     Config: ClassVar[type[Any]] = SimcseConfig

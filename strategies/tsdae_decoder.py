@@ -17,6 +17,9 @@ class TiedDecoder(nn.Module):
     That cross-attention is new, and drawn from `seed`; all other weights are the encoder's, so that training one
     trains both. As the vector is the only key, each layer adds to every position the same linear image of it.
 
+    Attributes:
+        own: the weights that the encoder does not have, by name.
+
     Raises:
         NotApplicableError: the architecture has no such decoder.
     """
