@@ -51,15 +51,17 @@ def bce_loss(energy: Tensor, impostor: Tensor, offset: Tensor, log_slope: Tensor
     return functional.binary_cross_entropy_with_logits(offset - log_slope.exp() * energy, 1 - impostor)
 
 
-def mnr_loss(energies: Tensor, bound: float, also_genuine: Tensor) -> Tensor:
-    """Multiple negatives ranking: cross-entropy of finding the own partner among the batch's.
+def mnr_loss(energies: Tensor, bound: float, also_genuine: Tensor | None = None, scale: float = MNR_SCALE) -> Tensor:
+    """Multiple negatives ranking: cross-entropy of finding the own partner among the batch's candidates.
 
-    Logits are 20 (1 - 2E/Q), which for `cosine` are 20 cos, as in sentence-transformers.
+    Logits are scale (1 - 2E/Q), which for `cosine` are scale cos, as in sentence-transformers.
 
     Args:
-        energies: (n, n), row i's own partner in column i.
-        also_genuine: (n, n) bool, the candidates that would be as right as the own partner; they are left out.
+        energies: (n, m), row i's own partner in column i.
+        also_genuine: (n, m) bool, the candidates that would be as right as the own partner; they are left out.
     """
-    own = torch.eye(len(energies), dtype=torch.bool)
-    logits = MNR_SCALE * (1 - 2 * energies / bound)
-    return functional.cross_entropy(logits.masked_fill(also_genuine & ~own, -math.inf), torch.arange(len(energies)))
+    logits = scale * (1 - 2 * energies / bound)
+    if also_genuine is not None:
+        own = torch.eye(*energies.shape, dtype=torch.bool, device=energies.device)
+        logits = logits.masked_fill(also_genuine & ~own, -math.inf)
+    return functional.cross_entropy(logits, torch.arange(len(energies), device=energies.device))

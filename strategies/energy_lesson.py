@@ -3,22 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from sklearn.metrics import roc_auc_score
 
-from thawbench.contracts import ClassTarget, FloatArray, Input, Pair, ScoreTarget, Target, TrainSet
+from thawbench.contracts import ClassTarget, FloatArray, Input, TrainSet
 from thawbench.errors import NotApplicableError
-from thawbench.strategies.energy import Norm, energies, energy
+from thawbench.strategies.energy import Norm
 from thawbench.strategies.energy_classifier import class_logits
 from thawbench.strategies.energy_head import EnergyHead
 from thawbench.strategies.energy_training import Loss
-from thawbench.strategies.pair_sampling import PairRows, Places, drawn_from_classes, impostor_weights, shuffled
+from thawbench.strategies.pair_sampling import PairRows, Places, drawn_from_classes, shuffled
+from thawbench.strategies.pair_score import pair_rows, pair_score
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.readout import gold, score_of
-
-_RANKED = 1000
-"""Dev pairs that are ranked among each other where there is no impostor to tell apart from."""
 
 Judge = Callable[[EnergyHead, Callable[[], FloatArray], Callable[[], FloatArray]], float | None]
 """The dev score of a head, out of the features of the items and of the dev items; only those that it needs are made."""
@@ -52,8 +48,8 @@ def from_pairs(data: TrainSet, *, norm: Norm, loss: Loss, seed: int) -> Lesson:
     Raises:
         NotApplicableError: there are no genuine pairs, or no impostors for a loss that needs them.
     """
-    items, pairs = _pair_rows(data.pairs, data.target)
-    dev, dev_pairs = _pair_rows(data.dev.pairs, data.target)
+    items, pairs = pair_rows(data.pairs, data.target)
+    dev, dev_pairs = pair_rows(data.dev.pairs, data.target)
     if loss == "mnr":
         pairs = pairs.genuine_enough
     if not len(pairs) or (pairs.hard and not (pairs.impostor == 0).any()):
@@ -67,7 +63,7 @@ def from_pairs(data: TrainSet, *, norm: Norm, loss: Loss, seed: int) -> Lesson:
     def judge(
         head: EnergyHead, features: Callable[[], FloatArray], dev_features: Callable[[], FloatArray]
     ) -> float | None:
-        return _pair_score(head, dev_features, dev_pairs, norm)
+        return pair_score(lambda: torch.from_numpy(head.project(dev_features())), dev_pairs, norm)
 
     return Lesson(items, dev, draw_epoch, judge)
 
@@ -103,33 +99,3 @@ def from_labels(data: TrainSet, *, norm: Norm, loss: Loss, seed: int) -> Lesson:
 
     items = [row.input for row in data.labelled]
     return Lesson(items, [row.input for row in dev], draw_epoch, judge, target, classes)
-
-
-def _pair_rows(pairs: Sequence[Pair], target: Target | None) -> tuple[list[str], PairRows]:
-    """The distinct texts of the usable pairs, and the pairs as rows of them."""
-    kept, impostor = impostor_weights(pairs, target)
-    place: dict[str, int] = {}
-    left, right = (
-        np.array([place.setdefault(text, len(place)) for text in side], dtype=np.intp)
-        for side in ([pair.a for pair in kept], [pair.b for pair in kept])
-    )
-    return list(place), PairRows(left, right, impostor)
-
-
-def _pair_score(head: EnergyHead, features: Callable[[], FloatArray], pairs: PairRows, norm: Norm) -> float | None:
-    """ROC AUC of minus the energy, or its Spearman correlation with gold scores.
-
-    Without impostors, the mean reciprocal rank of the own partner among the first `_RANKED` ones. None if there are
-    no rows to judge by.
-    """
-    if len(pairs) < 2 or (np.ptp(pairs.impostor) == 0 and pairs.impostor[0] > 0):
-        return None
-    projected = torch.from_numpy(head.project(features()))
-    if np.ptp(pairs.impostor) == 0:
-        pairs = pairs[:_RANKED]
-        found = energies(projected[pairs.left], projected[pairs.right], norm)
-        return float((1 / (found <= found.diag()[:, None]).sum(dim=1)).mean())
-    found = energy(projected[pairs.left], projected[pairs.right], norm)
-    if pairs.hard:
-        return float(roc_auc_score(pairs.impostor, found))
-    return score_of(-found.numpy(), -pairs.impostor, ScoreTarget(-1, 0))

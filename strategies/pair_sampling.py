@@ -19,7 +19,8 @@ Places = NDArray[np.intp]
 LABEL_EPOCH = 2048
 """The fewest pairs that an epoch draws from labelled rows: 20 rows make 380 pairs, and are soon told apart."""
 
-_GENUINE_ENOUGH = 0.2
+GENUINE_ENOUGH = 0.2
+"""The impostor weight up to which a scored pair counts as genuine: the top fifth of the range."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class PairRows:
     @property
     def genuine_enough(self) -> "PairRows":
         """The genuine pairs; of scored ones, those in the top fifth of the range."""
-        return self[self.impostor <= _GENUINE_ENOUGH]
+        return self[self.impostor <= GENUINE_ENOUGH]
 
 
 def impostor_weights(pairs: Sequence[Pair], target: Target | None) -> tuple[list[Pair], NDArray[np.float64]]:
