@@ -1,4 +1,4 @@
-"""A teacher's soft answers: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015."""
+"""A student learns a teacher's soft answers, on labelled rows and on the unlabelled pool."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -61,8 +61,9 @@ class DistillConfig(FinetuneConfig):
 class Distill(Finetune):
     """A student from the start, whole or with fewer layers, learns what `finetune` answers, beside the labels.
 
-    Its loss on a labelled row is (1 - soft) CE + soft T² KL(teacher_T || student_T), on a text of the pool the second
-    part alone; T² keeps the parts' gradients in proportion (section 2). A score is taught by its squared error.
+    Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015. The loss of a labelled row is
+    (1 - soft) CE + soft T² KL(teacher_T || student_T), that of a text of the pool the second part alone; T² keeps the
+    parts' gradients in proportion (section 2). A score is taught by its squared error.
     """
 
     Config: ClassVar[type[Any]] = DistillConfig

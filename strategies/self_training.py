@@ -1,4 +1,4 @@
-"""The pool labelled by a teacher: Lee, "Pseudo-Label", 2013; selection as in Du et al., "Self-training", NAACL 2021."""
+"""A teacher labels the unlabelled pool, and a student learns from what it is surest of."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -42,8 +42,10 @@ class SelfTrainingConfig(FinetuneConfig):
 class SelfTraining(Finetune):
     """`finetune`'s most confident labels for the unlabelled pool, beside the given ones, for a student from the start.
 
-    Of each class it takes the same number of texts, if it finds so many: else the student learns the teacher's
-    leanings. Rows of the train set are taken out of the pool, those of dev above all, since dev chooses the student.
+    Lee, "Pseudo-Label", 2013, with the labels chosen as in Du et al., "Self-training Improves Pre-training for Natural
+    Language Understanding", NAACL 2021. Of each class it takes the same number of texts, if it finds so many: else the
+    student learns the teacher's leanings. Rows of the train set are taken out of the pool, those of dev above all,
+    since dev chooses the student.
     """
 
     Config: ClassVar[type[Any]] = SelfTrainingConfig

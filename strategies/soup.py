@@ -1,4 +1,4 @@
-"""The mean of several fine-tuned models: Wortsman et al., "Model soups", ICML 2022."""
+"""The mean of several fine-tuned models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,8 @@ class SoupConfig(FinetuneConfig):
 class Soup(Finetune):
     """The mean of the weights of k runs of `finetune`, greedy (algorithm 1) or uniform; it costs one model to use.
 
-    The members begin with the same head, as the paper's do, and differ in the order seed: in batches and dropout.
+    Wortsman et al., "Model soups", ICML 2022. The members begin with the same head, as the paper's do, and differ in
+    the order seed: in batches and dropout.
     """
 
     Config: ClassVar[type[Any]] = SoupConfig

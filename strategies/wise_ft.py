@@ -1,4 +1,4 @@
-"""Between the start and the tuned weights: Wortsman et al., "Robust fine-tuning of zero-shot models", CVPR 2022."""
+"""Part of the way to the tuned weights, on the straight line from the start."""
 
 from dataclasses import dataclass
 
@@ -36,11 +36,12 @@ class WiseFtConfig(LpFtConfig):
 
 @strategies.register("wise_ft")
 class WiseFt(LpFt):
-    """`finetune`, then every weight w = (1 - alpha) w_start + alpha w_tuned (equation 2), head included; alpha by dev.
+    """`finetune`, then every weight is (1 - alpha) w_start + alpha w_tuned, those of the head included; alpha by dev.
 
-    The paper's start can classify by itself. Ours gets the head that it has for this train set, else the standard
-    read-out on its vectors. Of alphas that dev calls equal the one nearest to 0.5 is taken, and of two the greater:
-    dev has chosen the moment at which tuning stopped, and flatters alpha = 1.
+    Wortsman et al., "Robust fine-tuning of zero-shot models", CVPR 2022, section 3. The paper's start can classify by
+    itself. Ours gets the head that it has for this train set, else the standard read-out on its vectors. Of alphas that
+    dev calls equal the one nearest to 0.5 is taken, and of two the greater: dev has chosen the moment at which tuning
+    stopped, and flatters alpha = 1.
     """
 
     Config = WiseFtConfig

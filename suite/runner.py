@@ -165,8 +165,9 @@ class Runner:
     def _release(self, cell: Cell) -> None:
         for prefix in cell.adaptation.prefixes():
             self._waiting[prefix.key] -= 1
-            if self._waiting[prefix.key] == 0 and not self._keep_checkpoints:
-                self.store.drop(prefix)
+            for each in (prefix, *self.store.members(prefix)):  # a member may be planned for itself, too
+                if self._waiting[each.key] == 0 and not self._keep_checkpoints:
+                    self.store.drop(each)
 
 
 @dataclass

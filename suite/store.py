@@ -35,6 +35,7 @@ class AdaptationStore:
         self._traces = results / "traces"
         self._backbones: dict[BackboneInfo, Adapted] = {}
         self._memory: OrderedDict[str, Adapted] = OrderedDict()
+        self._members: dict[str, dict[str, Adaptation]] = {}
         self.fitted = 0
 
     def trail(self, adaptation: Adaptation) -> Trail:
@@ -49,6 +50,10 @@ class AdaptationStore:
     def trace_path(self, adaptation: Adaptation) -> Path:
         """Where the last step's trace lies, if it left one."""
         return self._traces / f"{adaptation.key}.parquet"
+
+    def members(self, adaptation: Adaptation) -> tuple[Adaptation, ...]:
+        """The adaptations that its fit asked for on its way; none if it was not fitted by this store."""
+        return tuple(self._members.get(adaptation.key, {}).values())
 
     def drop(self, adaptation: Adaptation) -> None:
         """Forget the adaptation's checkpoint; its trace stays."""
@@ -87,7 +92,9 @@ class AdaptationStore:
         def adapt(strategy: Strategy, seeds: Seeds) -> Adapted:
             version = tuned_version(str(strategy.version), strategy.name, strategy.config)
             other = Step(strategy, version, step.train, seeds, step.streams, step.budget)
-            return self._step(start, Adaptation(adaptation.backbone, (*adaptation.steps[:-1], other)))
+            member = Adaptation(adaptation.backbone, (*adaptation.steps[:-1], other))
+            self._members.setdefault(adaptation.key, {})[member.key] = member
+            return self._step(start, member)
 
         # beside the results, so that a fit that was killed goes on from where it was
         training = self._checkpoints / f".{adaptation.key}.training"
