@@ -1,0 +1,104 @@
+"""docs/strategies.md, written from the strategies themselves.
+
+    python -m thawbench.suite.pinned_scores --page
+
+What a strategy is stands in the first sentence of its module's docstring. Its sources are the citations in the class's
+docstring, else in any other of its module: `Authors, "Title", Venue year`.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from thawbench.registry import strategies
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "strategies.md"
+COMMAND = "python -m thawbench.suite.pinned_scores --page"
+
+_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
+_CITATION = re.compile(rf'{_NAME}(?:, {_NAME})*(?: and {_NAME}| et al\.)?, "[^"]+",[^.;:()"]*?\b(?:19|20)\d\d')
+_PACKAGE = "thawbench.strategies."
+_OBJECTIVE = {"bert_qt": "quick_thoughts", "ebm": "energy", "frozen_ebm": "energy", "mlm": "masking"}
+"""Where strategies whose objective has a module of its own say what it comes from."""
+
+_HEAD = """\
+# Strategies
+
+What can be done with a pretrained encoder here, as `--strategy=NAME`; several in a row are joined by `+`. Written by
+`{command}`.
+
+*Learns from*: the signals of which a train set must offer one. *Trains*: the share of the weights that an optimiser
+moves, the strategy's own networks included, measured on the backbone `tiny` (0.9 million weights); of a strategy that
+makes no classes it is that of the read-out where nothing else is trained. It is more than all where a network is
+trained along and thrown away.
+
+"""
+
+
+def built_in() -> tuple[str, ...]:
+    """The strategies of this package, by name; plug-ins are left out."""
+    return tuple(name for name in strategies.names() if strategies.get(name).__module__.startswith(_PACKAGE))
+
+
+def what_it_is(name: str) -> str:
+    """The first sentence of the strategy's module, less a citation; empty if there is none."""
+    told = _plain(inspect.getdoc(sys.modules[strategies.get(name).__module__]))
+    told = _CITATION.sub("", told).strip()
+    sentence = re.split(r"(?<=\w[.!?]) (?=[A-Z`])", told, maxsplit=1)[0]
+    return sentence.rstrip(" .:,;")
+
+
+def sources(name: str) -> tuple[str, ...]:
+    """What the strategy comes from, as cited; empty if nothing is."""
+    kind = strategies.get(name)
+    module = _PACKAGE + _OBJECTIVE[name] if name in _OBJECTIVE else kind.__module__
+    for texts in ([inspect.getdoc(kind)], _docstrings(module)):
+        found = dict.fromkeys(citation for text in texts for citation in _CITATION.findall(_plain(text)))
+        if found:
+            return tuple(found)
+    return ()
+
+
+def page(shares: Mapping[str, float]) -> str:
+    """The whole page.
+
+    Args:
+        shares: of the weights that a strategy trains, by name; what is missing is shown as a dash.
+    """
+    lines = ["| name | what it is | learns from | gives | trains | source |", "|---|---|---|---|---:|---|"]
+    for name in built_in():
+        kind = strategies.get(name)
+        cells = (
+            f"`{name}`",
+            what_it_is(name),
+            ", ".join(sorted(signal.value for signal in kind.consumes)) or "nothing",
+            ", ".join(sorted(what.value for what in kind.provides)),
+            _percent(shares[name]) if name in shares else "–",
+            "; ".join(sources(name)) or "–",
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return _HEAD.format(command=COMMAND) + "\n".join(lines) + "\n"
+
+
+def write_page(shares: Mapping[str, float]) -> None:
+    """Replace docs/strategies.md."""
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(shares), encoding="utf-8")
+
+
+def _percent(share: float) -> str:
+    return "0" if not share else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def _docstrings(module: str) -> list[str]:
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    return [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def _plain(text: str | None) -> str:
+    return " ".join((text or "").split())
