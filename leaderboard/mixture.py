@@ -6,6 +6,9 @@ from typing import Any
 from thawbench.errors import UserError
 from thawbench.suite.records import Record, canonical_json
 
+READ_OUT = "readout"
+"""The step that the suite appends where a task needs classes and the strategy gives vectors alone."""
+
 
 def refuse_mixed_tasks(records: Sequence[Record]) -> None:
     """Every task in one version, of one data set at one revision.
@@ -23,6 +26,8 @@ def refuse_mixed_strategies(records: Sequence[Record]) -> None:
         UserError: it is not so; all such strategies are listed, with what differs.
     """
     _refuse("strategy", records, lambda record: record.strategy, _methods)
+    read_out = [record for record in records if _methods(record, READ_OUT)]
+    _refuse("strategy", read_out, lambda record: record.strategy, lambda record: _methods(record, READ_OUT))
     _refuse("strategy", records, lambda record: (record.strategy, record.task), _without_seeds)
 
 
@@ -40,9 +45,20 @@ def _without_seeds(record: Record) -> Mapping[str, Any]:
     return {**record.cell, "adaptation": {**adaptation, "steps": steps}}
 
 
-def _methods(record: Record) -> list[Any]:
+def _methods(record: Record, only: str = "") -> list[Any]:
+    """The different steps in order of first appearance: a chain of train sets repeats them.
+
+    Args:
+        only: the one strategy to look at; else all but the read-out, which tasks of classes get and others do not.
+    """
     parts = ("strategy", "version", "config", "budget")
-    return [{part: step.get(part) for part in parts} for step in record.cell["adaptation"]["steps"]]
+    found: list[Any] = []
+    for step in record.cell["adaptation"]["steps"]:
+        method = {part: step.get(part) for part in parts}
+        wanted = method["strategy"] == only if only else method["strategy"] != READ_OUT
+        if wanted and method not in found:
+            found.append(method)
+    return found
 
 
 def _refuse(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from thawbench.contracts import Seeds
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import COSINE_SPEARMAN, Row, Table, build_board
 from thawbench.leaderboard.statistics import Summary
-from thawbench.suite.records import MetricValue, Record, Status, Usage
+from thawbench.suite.records import MetricValue, Record, Status, Usage, key_of
 
 
 def only_table(*records: Record) -> Table:
@@ -239,3 +240,24 @@ def test_the_leaderboard_needs_no_torch_and_no_strategies() -> None:
         "if m in ('torch', 'transformers', 'mteb') or m.startswith(('thawbench.strategies', 'thawbench.tasks'))])"
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def with_steps(record: Record, *more: tuple[str, str]) -> Record:
+    """The record with steps of these strategies and versions after its own."""
+    adaptation = record.cell["adaptation"]
+    others = [{"strategy": name, "version": version, "config": {}} for name, version in more]
+    steps = [{**adaptation["steps"][0], **other} for other in others]
+    cell = {**record.cell, "adaptation": {**adaptation, "steps": [*adaptation["steps"], *steps]}}
+    return replace(record, cell=cell, key=key_of(cell))
+
+
+def test_a_read_out_that_only_some_tasks_need_is_no_other_strategy() -> None:
+    plain = make_record("frozen", "sts/STS12")
+    read_out = with_steps(make_record("frozen", "fewshot/a"), ("readout", "2"))
+    twice = ("readout", "2"), ("readout", "2")  # a chain of two sets
+    chain = with_steps(make_record("frozen", "forgetting/a+b"), *twice)
+
+    assert build_board([plain, read_out, chain]).records == 3
+    older = with_steps(make_record("frozen", "fewshot/b"), ("readout", "1"))
+    with pytest.raises(UserError, match="frozen differs in"):
+        build_board([plain, read_out, older])
