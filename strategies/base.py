@@ -80,6 +80,7 @@ class BaseStrategy:
     consumes: ClassVar[frozenset[Signal]] = frozenset()
     provides: ClassVar[frozenset[Provides]] = frozenset({Provides.VECTORS})
     draws: ClassVar[frozenset[Stream]] = frozenset()
+    asks_for: ClassVar[tuple[str, ...]] = ()
     whole_chain: ClassVar[bool] = False
     fits_on_corpus: ClassVar[bool] = False
     control: ClassVar[bool] = False

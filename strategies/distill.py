@@ -29,7 +29,7 @@ from thawbench.strategies.base import Learned, encoder_of
 from thawbench.strategies.classification import Answers
 from thawbench.strategies.classifier import Classifier
 from thawbench.strategies.finetune import Finetune, FinetuneConfig
-from thawbench.strategies.members import finetuned
+from thawbench.strategies.members import finetuned, tuned_alike
 from thawbench.strategies.pair_features import are_pairs
 from thawbench.strategies.pool_sample import pool_sample
 from thawbench.strategies.trainable import Body
@@ -68,6 +68,7 @@ class Distill(Finetune):
 
     Config: ClassVar[type[Any]] = DistillConfig
     config: DistillConfig
+    asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Ask the teacher, and tune the student.
@@ -89,7 +90,7 @@ class Distill(Finetune):
         more = replace(
             data, labelled=(*data.labelled, *(_as_labelled(text, answer, target) for text, answer in taught))
         )
-        student = _Student(config, answers, len(inputs))
+        student = _Student(tuned_alike(config, start), answers, len(inputs))
         return student.learn(self._smaller(start), more, seeds=seeds, budget=budget, adapt=adapt)
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -14,10 +14,12 @@ from thawbench.strategies.encode_meter import count, metered
 from thawbench.strategies.finetune import Finetune, FinetuneConfig
 from thawbench.strategies.readout import gold, score_of
 from thawbench.strategies.trainable import Body
+from thawbench.strategies.tuned import tuned
 
 HEAD = "head."
 """What the names of a head's tensors begin with in the state that `finetune` leaves."""
 
+ConfigT = TypeVar("ConfigT", bound=FinetuneConfig)
 Tensors = Mapping[str, NDArray[Any]]
 
 
@@ -33,6 +35,13 @@ def finetuned(config: FinetuneConfig, adapt: Adapt, seeds: Seeds) -> AdaptedEnco
     elapsed = time.perf_counter() - started
     count(seconds=made.state.cost.fit_s - meter.seconds, spent=elapsed - meter.spent)
     return made
+
+
+def tuned_alike(config: ConfigT, start: AdaptedEncoder) -> ConfigT:
+    """A configuration whose open fields are as `finetune` has them for this start: a student learns as its teacher."""
+    known = tuned(Finetune.name, start.source.total_parameters if start.source else 0)
+    open_fields: dict[str, Any] = {name: value for name, value in known.items() if getattr(config, name, "") is None}
+    return replace(config, **open_fields)
 
 
 def at_the_start(start: AdaptedEncoder, moved: Tensors) -> Tensors:

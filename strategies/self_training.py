@@ -13,7 +13,7 @@ from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import Learned
 from thawbench.strategies.finetune import Finetune, FinetuneConfig
-from thawbench.strategies.members import finetuned
+from thawbench.strategies.members import finetuned, tuned_alike
 from thawbench.strategies.pair_features import are_pairs
 from thawbench.strategies.pool_sample import pool_sample
 
@@ -50,6 +50,7 @@ class SelfTraining(Finetune):
 
     Config: ClassVar[type[Any]] = SelfTrainingConfig
     config: SelfTrainingConfig
+    asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Label the pool with the teacher, and tune the student.
@@ -72,7 +73,8 @@ class SelfTraining(Finetune):
             for row in believed(beliefs, self.config.share, self.config.confidence)
         ]
         more = replace(data, labelled=(*data.labelled, *labelled))
-        learned = super().learn(start, more, seeds=seeds, budget=budget, adapt=adapt)
+        student = Finetune(tuned_alike(self.config, start))
+        learned = student.learn(start, more, seeds=seeds, budget=budget, adapt=adapt)
         return replace(learned, values={**learned.values, "pseudo_labels": len(labelled)})
 
 

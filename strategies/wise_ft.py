@@ -1,6 +1,7 @@
 """Part of the way to the tuned weights, on the straight line from the start."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from thawbench.contracts import Adapt, Budget, Seeds, State, TrainSet
 from thawbench.registry import strategies
@@ -46,6 +47,7 @@ class WiseFt(LpFt):
 
     Config = WiseFtConfig
     config: WiseFtConfig
+    asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
     draws = frozenset({"init", "order"})
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:

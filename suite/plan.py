@@ -260,7 +260,8 @@ def _lacking(strategy: Strategy, info: TrainSetInfo | None) -> str:
 
 
 def _step(strategy: Strategy, version: str, info: TrainSetInfo | None, seeds: Seeds, budget: Budget) -> Step:
-    version = tuned_version(version, strategy.name, strategy.config)
+    for name in (strategy.name, *strategy.asks_for):
+        version = tuned_version(version, name, strategy.config)
     return Step(strategy, version, info, seeds, _streams(strategy, info), budget)
 
 

@@ -11,9 +11,10 @@ from thawbench.contracts import Adapted, Budget, ClassTarget, Input, Labelled, R
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.encoder import Encoder
-from thawbench.strategies.members import finetuned
+from thawbench.strategies.members import finetuned, tuned_alike
 from thawbench.strategies.soup import STRIDE, Soup, SoupConfig
 from thawbench.strategies.wise_ft import WiseFt, WiseFtConfig
+from thawbench.suite import plan
 
 NOUNS = ("the cat", "a dog", "the film", "the plot", "a wing", "the rug")
 TEXTS = [f"{noun} {verb}" for noun in NOUNS for verb in ("is good", "was bad", "is not bad", "was not good")]
@@ -238,3 +239,28 @@ def test_a_fit_is_charged_its_members_seconds_even_out_of_the_store(tiny: Adapte
 
     assert soup.state.cost.fit_s > 3 * made.state.cost.fit_s
     assert again is made
+
+
+def test_a_student_fills_its_open_fields_as_its_teacher_does(
+    tiny: AdaptedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "thawbench.strategies.members.tuned", lambda name, size: {"lr": 0.5} if name == "finetune" else {}
+    )
+    assert tuned_alike(SoupConfig(members=3), tiny) == SoupConfig(members=3, lr=0.5)
+    assert tuned_alike(SoupConfig(lr=0.1), tiny) == SoupConfig(lr=0.1)
+
+
+@pytest.mark.parametrize("name", ["wise_ft", "soup", "self_training", "distill"])
+def test_what_was_tuned_for_finetune_is_part_of_the_version(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def noted(version: str, strategy_name: str, config: Any) -> str:
+        seen.append(strategy_name)
+        return f"{version}+{strategy_name}"
+
+    monkeypatch.setattr("thawbench.suite.plan.tuned_version", noted)
+    kind = strategies.get(name)
+    step = plan._step(kind(kind.Config()), "2", None, Seeds(), Budget())
+    assert step.version == f"2+{name}+finetune"
+    assert seen == [name, "finetune"]
