@@ -41,7 +41,7 @@ from thawbench.errors import NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
 from thawbench.strategies.encode_meter import metered
 from thawbench.strategies.sources import MappedSource, digest
-from thawbench.strategies.tuned import tuned
+from thawbench.strategies.tuned import with_choices
 
 
 @dataclass(frozen=True)
@@ -166,9 +166,8 @@ class BaseStrategy:
 
     def _filled(self, start: AdaptedEncoder) -> Self:
         size = 0 if start.source is None else start.source.total_parameters
-        known = tuned(self.name, size)
-        open_fields = {name: value for name, value in known.items() if getattr(self.config, name, "") is None}
-        return type(self)(dataclasses.replace(self.config, **open_fields)) if open_fields else self
+        config = with_choices(self.config, self.name, size)
+        return self if config is self.config else type(self)(config)
 
 
 def encoder_of(start: Adapted) -> AdaptedEncoder:

@@ -11,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from thawbench.contracts import Adapt, Budget, ClassTarget, Provides, Seeds, Signal, State, TrainSet
+from thawbench.contracts import Adapt, Budget, ClassTarget, Seeds, Signal, TrainSet
 from thawbench.errors import NotApplicableError
-from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
-from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.base import Learned
 from thawbench.strategies.classification import Table
 from thawbench.strategies.classifier import Items
+from thawbench.strategies.encoder_strategy import EncoderStrategy
 from thawbench.strategies.label_contrast import one_each
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_features import are_pairs
@@ -24,7 +25,7 @@ from thawbench.strategies.pair_sampling import drawn_from_classes
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.readout import learn_readout
 from thawbench.strategies.trainable import Body
-from thawbench.strategies.training import Schedule, train
+from thawbench.strategies.training import Schedule
 
 Rows = NDArray[np.intp]
 """Places among the train rows."""
@@ -121,21 +122,16 @@ def pairs_from_classes(
     return [np.concatenate([pairs.left[cut], pairs.right[cut]]) for cut in cuts]
 
 
-class ContrastStrategy(BaseStrategy):
+class ContrastStrategy(EncoderStrategy):
     """A strategy that moves all of the encoder by a loss over the vectors and classes of a batch.
 
-    It has no head: where classes are asked for, the standard read-out is fitted on the vectors that it leaves.
-
-    Attributes:
-        lr: the strategy's own.
+    It has no head.
     """
 
     Config: ClassVar[type[Any]] = ContrastConfig
     config: ContrastConfig
     consumes = frozenset({Signal.LABELS})
-    provides = frozenset({Provides.VECTORS, Provides.LAYERS})
-    draws = frozenset({"order"})
-    lr: ClassVar[float] = 1e-4
+    lr = 1e-4
 
     @abstractmethod
     def loss(self, vectors: Tensor, classes: Tensor) -> Tensor:
@@ -162,13 +158,7 @@ class ContrastStrategy(BaseStrategy):
             body, data, draw=self.draw, loss=self.loss, l2_norm=self.config.l2_norm, seed=seeds.order
         )
         schedule = self.schedule(len(data.labelled), budget)
-        trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
-        return Learned(
-            body.changed(before),
-            trace=trained.trace,
-            dev_score=trained.dev_score,
-            trainable_parameters=trained.trainable_parameters,
-        )
+        return self.trained(objective, schedule, body, before, seeds)
 
     def schedule(self, rows: int, budget: Budget) -> Schedule:
         """Length and rate for so many train rows: by the budget, else the configuration."""
@@ -182,10 +172,6 @@ class ContrastStrategy(BaseStrategy):
             weight_decay=config.weight_decay,
             clip=config.clip,
         )
-
-    def source(self, start: AdaptedEncoder, state: State) -> VectorSource:
-        """The start with the tuned weights."""
-        return Body.of(start.source).with_weights(state.tensors).source()
 
 
 def _check_classes(data: TrainSet) -> None:

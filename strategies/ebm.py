@@ -12,7 +12,7 @@ from thawbench.strategies.energy_head import EnergyHead
 from thawbench.strategies.frozen_ebm import FrozenEbm, FrozenEbmConfig, dense
 from thawbench.strategies.pair_features import item_features
 from thawbench.strategies.sources import MappedSource
-from thawbench.strategies.trainable import Body
+from thawbench.strategies.trainable import Body, apart
 from thawbench.strategies.training import Schedule, train
 
 _LR = 2e-5
@@ -102,7 +102,7 @@ class Ebm(FrozenEbm):
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """G over the tuned encoder, and the classifier if it was trained on labels."""
         below, _ = _taken_apart(encoder_of(start), str(state.values["learned_on"]))
-        of_body = {name.removeprefix(_BODY): t for name, t in state.tensors.items() if name.startswith(_BODY)}
+        of_body, _ = apart(state.tensors, _BODY)
         source = Body.of(below.source).with_weights(of_body).source() if of_body else below.source
         return super().restore(replace(below, source=source), state)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 import torch
 from torch import Tensor
 
-from thawbench.contracts import Adapt, Adapted, Budget, Provides, Seeds, Signal, State, Target, TrainSet
+from thawbench.contracts import Adapt, Adapted, Budget, Provides, ScoreTarget, Seeds, Signal, State, Target, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
@@ -19,10 +19,11 @@ from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_features import are_pairs
 from thawbench.strategies.randomness import seeded
 from thawbench.strategies.readout import LinearReadout, target_from_json, target_to_json, with_head
-from thawbench.strategies.trainable import Body
+from thawbench.strategies.trainable import Body, apart
 from thawbench.strategies.training import Schedule, train
 
-_HEAD = "head."
+HEAD = "head."
+"""What the names of a head's tensors begin with in the state that is left."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,14 @@ class Finetune(BaseStrategy):
     """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is.
 
     What tunes more gently derives from this and says only what is other: `recipes`, `blocks`, `loss`, `in_training`.
+
+    Attributes:
+        classes_only: why scores cannot be learned from; empty if they can.
     """
 
     version = 2
     recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
+    classes_only: ClassVar[str] = ""
     Config: ClassVar[type[Any]] = FinetuneConfig
     config: FinetuneConfig
     consumes = frozenset({Signal.LABELS})
@@ -99,10 +104,12 @@ class Finetune(BaseStrategy):
         """Train to the end, and keep what dev liked best.
 
         Raises:
-            NotApplicableError: there are no labels, or no encoder to tune.
+            NotApplicableError: there are no labels or none of the kind that is needed, or no encoder to tune.
         """
         if not data.labelled or data.target is None:
             raise NotApplicableError(f"{data.name} has no labelled rows to tune on")
+        if self.classes_only and isinstance(data.target, ScoreTarget):
+            raise NotApplicableError(f"{data.name} has scores and no classes, {self.classes_only}")
         items: Items = self.config.pairs if are_pairs([row.input for row in data.labelled]) else "texts"
         before = Body.of(start.source)
         body = before.copy(self.config.dropout)
@@ -126,7 +133,7 @@ class Finetune(BaseStrategy):
             )
             trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
         return Learned(
-            {**body.changed(before), **{_HEAD + name: w.numpy(force=True) for name, w in head.state_dict().items()}},
+            {**body.changed(before), **{HEAD + name: w.numpy(force=True) for name, w in head.state_dict().items()}},
             {"set": data.name, "target": target_to_json(data.target), "head": head.kind, "items": items},
             trained.trace,
             trained.dev_score,
@@ -183,8 +190,7 @@ class Finetune(BaseStrategy):
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """The start with the tuned weights, and the head."""
         encoder = encoder_of(start)
-        of_head = {name.removeprefix(_HEAD): t for name, t in state.tensors.items() if name.startswith(_HEAD)}
-        of_body = {name: tensor for name, tensor in state.tensors.items() if not name.startswith(_HEAD)}
+        of_head, of_body = apart(state.tensors, HEAD)
         body = Body.of(encoder.source).with_weights(of_body)
         target = target_from_json(state.values["target"])
         kind, items = (cast(Any, state.values[name]) for name in ("head", "items"))

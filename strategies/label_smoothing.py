@@ -6,11 +6,8 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional
 
-from thawbench.contracts import Adapt, Budget, ScoreTarget, Seeds, Target, TrainSet
-from thawbench.errors import NotApplicableError
+from thawbench.contracts import Target
 from thawbench.registry import strategies
-from thawbench.strategies.adapted import AdaptedEncoder
-from thawbench.strategies.base import Learned
 from thawbench.strategies.classification import Answers
 from thawbench.strategies.classifier import Classifier
 from thawbench.strategies.finetune import Finetune, FinetuneConfig
@@ -41,16 +38,7 @@ class LabelSmoothing(Finetune):
 
     Config: ClassVar[type[LabelSmoothingConfig]] = LabelSmoothingConfig
     config: LabelSmoothingConfig
-
-    def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
-        """As `finetune`.
-
-        Raises:
-            NotApplicableError: the labels are scores; and what `finetune` raises.
-        """
-        if isinstance(data.target, ScoreTarget):
-            raise NotApplicableError(f"{data.name} has scores and no classes, and only a class can be less sure")
-        return super().learn(start, data, seeds=seeds, budget=budget, adapt=adapt)
+    classes_only = "and only a class can be less sure"
 
     def loss(self, head: Classifier, target: Target, answers: Answers) -> Tensor:
         """Cross-entropy towards q'."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -11,13 +11,10 @@ from thawbench.contracts import Adapt, Seeds, State, TrainSet
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import encoder_of
 from thawbench.strategies.encode_meter import count, metered
-from thawbench.strategies.finetune import Finetune, FinetuneConfig
+from thawbench.strategies.finetune import HEAD, Finetune, FinetuneConfig
 from thawbench.strategies.readout import gold, score_of
-from thawbench.strategies.trainable import Body
-from thawbench.strategies.tuned import tuned
-
-HEAD = "head."
-"""What the names of a head's tensors begin with in the state that `finetune` leaves."""
+from thawbench.strategies.trainable import Body, apart
+from thawbench.strategies.tuned import with_choices
 
 ConfigT = TypeVar("ConfigT", bound=FinetuneConfig)
 Tensors = Mapping[str, NDArray[Any]]
@@ -39,15 +36,14 @@ def finetuned(config: FinetuneConfig, adapt: Adapt, seeds: Seeds) -> AdaptedEnco
 
 def tuned_alike(config: ConfigT, start: AdaptedEncoder) -> ConfigT:
     """A configuration whose open fields are as `finetune` has them for this start: a student learns as its teacher."""
-    known = tuned(Finetune.name, start.source.total_parameters if start.source else 0)
-    open_fields: dict[str, Any] = {name: value for name, value in known.items() if getattr(config, name, "") is None}
-    return replace(config, **open_fields)
+    return with_choices(config, Finetune.name, start.source.total_parameters if start.source else 0)
 
 
 def at_the_start(start: AdaptedEncoder, moved: Tensors) -> Tensors:
     """The start's own weights under the names of those that `finetune` has moved; heads are left out."""
     before = Body.of(start.source)
-    return before.changed(before.with_weights({name: w for name, w in moved.items() if not name.startswith(HEAD)}))
+    _, of_body = apart(moved, HEAD)
+    return before.changed(before.with_weights(of_body))
 
 
 def judged_by_dev(strategy: Finetune, start: AdaptedEncoder, state: State, data: TrainSet) -> float | None:

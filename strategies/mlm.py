@@ -13,7 +13,7 @@ from thawbench.strategies.base import BaseStrategy, Learned, encoder_of
 from thawbench.strategies.masking import RATE
 from thawbench.strategies.mlm_head import head_from, head_of
 from thawbench.strategies.mlm_objective import MaskedLanguageModel
-from thawbench.strategies.trainable import Body
+from thawbench.strategies.trainable import Body, apart
 from thawbench.strategies.training import Schedule, train
 
 _HEAD = "mlm_head."
@@ -86,8 +86,7 @@ class Mlm(BaseStrategy):
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """The start with the tuned weights, and the head for whoever reads on from here."""
         encoder = encoder_of(start)
-        of_head = {name.removeprefix(_HEAD): t for name, t in state.tensors.items() if name.startswith(_HEAD)}
-        of_body = {name: tensor for name, tensor in state.tensors.items() if not name.startswith(_HEAD)}
+        of_head, of_body = apart(state.tensors, _HEAD)
         body = Body.of(encoder.source).with_weights(of_body)
         head = head_from(body.encoder, {name: torch.from_numpy(tensor) for name, tensor in of_head.items()})
         source = body.source() if of_body else encoder.source

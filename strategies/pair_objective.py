@@ -16,23 +16,22 @@ from torch import Tensor, nn
 from thawbench.contracts import (
     Adapt,
     Budget,
-    Provides,
     Seeds,
     Signal,
     Similarity,
-    State,
     TrainSet,
 )
-from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
-from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.base import Learned
 from thawbench.strategies.batching import bucketed
+from thawbench.strategies.encoder_strategy import EncoderStrategy
 from thawbench.strategies.interruption import leave_if_asked
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_examples import Example, distinct, related_pairs
 from thawbench.strategies.pair_score import pair_rows, pair_score
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.trainable import Body
-from thawbench.strategies.training import Schedule, train
+from thawbench.strategies.training import Schedule
 
 DEV_PAIRS = 500
 """At most so many: dev is read ten times a fit, and of `nli` it has thousands of pairs."""
@@ -168,21 +167,13 @@ class PairObjective:
         return torch.from_numpy(np.concatenate(vectors))
 
 
-class PairStrategy(BaseStrategy):
-    """A strategy that tunes all of the encoder by a loss over pairs of texts; a subclass says which.
-
-    Where classes are asked for, the standard read-out is fitted on the vectors that it leaves.
-
-    Attributes:
-        lr: the strategy's own.
-    """
+class PairStrategy(EncoderStrategy):
+    """A strategy that tunes all of the encoder by a loss over pairs of texts; a subclass says which."""
 
     Config: ClassVar[type[Any]] = PairConfig
     config: PairConfig
     consumes = frozenset({Signal.PAIRS, Signal.LABELS})
-    provides = frozenset({Provides.VECTORS, Provides.LAYERS})
-    draws = frozenset({"order"})
-    lr: ClassVar[float] = 2e-5
+    lr = 2e-5
 
     @property
     def similarity(self) -> Similarity:
@@ -213,15 +204,4 @@ class PairStrategy(BaseStrategy):
             lesson.head.to(body.encoder.info.device)
         objective = PairObjective(body, lesson, data, batch_size=self.config.batch_size, seed=seeds.order)
         schedule = self.config.schedule(self.lr, budget, len(objective.batches(0)))
-        trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
-        return Learned(
-            body.changed(before),
-            trace=trained.trace,
-            dev_score=trained.dev_score,
-            trainable_parameters=trained.trainable_parameters,
-            total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
-        )
-
-    def source(self, start: AdaptedEncoder, state: State) -> VectorSource:
-        """The start with the tuned weights."""
-        return Body.of(start.source).with_weights(state.tensors).source()
+        return self.trained(objective, schedule, body, before, seeds)

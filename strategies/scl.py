@@ -5,11 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from thawbench.contracts import Adapt, Budget, ScoreTarget, Seeds, Target, TrainSet
-from thawbench.errors import NotApplicableError
+from thawbench.contracts import Target
 from thawbench.registry import strategies
-from thawbench.strategies.adapted import AdaptedEncoder
-from thawbench.strategies.base import Learned
 from thawbench.strategies.classification import Answers
 from thawbench.strategies.classifier import Classifier
 from thawbench.strategies.finetune import Finetune, FinetuneConfig
@@ -45,16 +42,7 @@ class Scl(Finetune):
 
     Config: ClassVar[type[SclConfig]] = SclConfig
     config: SclConfig
-
-    def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
-        """As `finetune`.
-
-        Raises:
-            NotApplicableError: the labels are scores; and what `finetune` raises.
-        """
-        if isinstance(data.target, ScoreTarget):
-            raise NotApplicableError(f"{data.name} has scores and no classes, so no two rows are of one class")
-        return super().learn(start, data, seeds=seeds, budget=budget, adapt=adapt)
+    classes_only = "so no two rows are of one class"
 
     def loss(self, head: Classifier, target: Target, answers: Answers) -> Tensor:
         """(1 - lambda) CE + lambda SCL."""

@@ -14,6 +14,7 @@ from thawbench.strategies.base import Learned
 from thawbench.strategies.contrast_training import ContrastConfig, ContrastStrategy, Rows, pairs_from_classes
 from thawbench.strategies.label_contrast import cosine_error
 from thawbench.strategies.readout import LinearReadout, learn_readout, with_head
+from thawbench.strategies.trainable import apart
 from thawbench.strategies.training import Schedule
 
 _HEAD = "head."
@@ -93,11 +94,11 @@ class Setfit(ContrastStrategy):
 
     def source(self, start: AdaptedEncoder, state: State) -> VectorSource:
         """The start with the tuned weights."""
-        of_body = {name: tensor for name, tensor in state.tensors.items() if not name.startswith(_HEAD)}
+        _, of_body = apart(state.tensors, _HEAD)
         return super().source(start, State(of_body))
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """The start with the tuned weights, and the head."""
-        of_head = {name.removeprefix(_HEAD): t for name, t in state.tensors.items() if name.startswith(_HEAD)}
+        of_head, _ = apart(state.tensors, _HEAD)
         head = LinearReadout.from_state(State(of_head, state.values))
         return with_head(super().restore(start, state), str(state.values["set"]), head)

@@ -203,6 +203,12 @@ def set_dropout(network: nn.Module, rate: float) -> None:
             module.p = rate
 
 
+def apart(tensors: Mapping[str, NDArray[Any]], prefix: str) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """The tensors whose names begin with a prefix, without it, and the others."""
+    chosen = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    return chosen, {name: tensor for name, tensor in tensors.items() if not name.startswith(prefix)}
+
+
 def _applied(network: nn.Module) -> Any:
     """A network as a function of arrays, dropout off."""
 

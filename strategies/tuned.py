@@ -4,17 +4,20 @@ Each file `tuned/<strategy>.toml` holds one choice a backbone, with the trials t
 it in `tuned/<strategy>.json`. A choice fills a field of the configuration that is None.
 """
 
+import dataclasses
+import functools
 import hashlib
 import json
 import math
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from thawbench.contracts import Json
+from thawbench.contracts import Json, Strategy
 from thawbench.errors import UserError
 
 FOLDER = Path(__file__).parent / "tuned"
+ConfigT = TypeVar("ConfigT")
 _NEAR = 3.0
 """A choice holds for backbones up to this many times larger or smaller than the one that it was made on."""
 
@@ -45,6 +48,21 @@ def tuned(strategy_name: str, backbone_size: int, folder: Path = FOLDER) -> dict
     return {field: value} if distance <= math.log(_NEAR) else {}
 
 
+def with_choices(config: ConfigT, strategy_name: str, backbone_size: int) -> ConfigT:
+    """The configuration with its open fields as they were chosen for this strategy and size of the backbone."""
+    chosen = tuned(strategy_name, backbone_size).items()
+    open_fields: dict[str, Any] = {name: value for name, value in chosen if getattr(config, name, "") is None}
+    filled: ConfigT = dataclasses.replace(cast(Any, config), **open_fields) if open_fields else config
+    return filled
+
+
+def version_with_choices(version: str, strategy: Strategy) -> str:
+    """The version of a strategy with all that was chosen for it, and for the strategies that its fit asks for."""
+    for name in (strategy.name, *strategy.asks_for):
+        version = tuned_version(version, name, strategy.config)
+    return version
+
+
 def tuned_version(version: str, strategy_name: str, config: Any, folder: Path = FOLDER) -> str:
     """The version of a strategy whose open fields are filled by choices: they are part of it.
 
@@ -69,13 +87,20 @@ def read_choices(strategy_name: str, folder: Path = FOLDER) -> list[dict[str, Js
     """
     path = folder / f"{strategy_name}.toml"
     try:
-        choices = tomllib.loads(path.read_text(encoding="utf-8"))["choice"]
-        if not all({"parameters", "field", "value", "weights", "trials"} <= set(choice) for choice in choices):
-            raise KeyError("parameters, field, value, weights or trials")
+        written = path.stat()
+        return list(_parsed(path, written.st_mtime_ns, written.st_size))
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise UserError(
             f"{path} is not as `thawbench tune` writes it ({error}); remove it and tune {strategy_name} again"
         ) from None
-    return list(choices)
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(path: Path, mtime_ns: int, size: int) -> tuple[dict[str, Json], ...]:
+    """A file's choices, parsed once: a plan asks for them at every step of every cell."""
+    choices = tomllib.loads(path.read_text(encoding="utf-8"))["choice"]
+    if not all({"parameters", "field", "value", "weights", "trials"} <= set(choice) for choice in choices):
+        raise KeyError("parameters, field, value, weights or trials")
+    return tuple(choices)

@@ -10,19 +10,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from thawbench.contracts import Adapt, Budget, Provides, Seeds, Signal, State, TrainSet
+from thawbench.contracts import Adapt, Budget, Seeds, Signal, TrainSet
 from thawbench.errors import NotApplicableError
-from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
+from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.backbone_info import BackboneInfo
-from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.base import Learned
 from thawbench.strategies.batching import bucketed
 from thawbench.strategies.encoder import Encoder, Tokens
+from thawbench.strategies.encoder_strategy import EncoderStrategy
 from thawbench.strategies.interruption import leave_if_asked
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.precision import computing_in
 from thawbench.strategies.randomness import generator, seeded
 from thawbench.strategies.trainable import Body
-from thawbench.strategies.training import Objective, Schedule, train
+from thawbench.strategies.training import Objective, Schedule
 
 HELD_OUT = 128
 """At most so many texts: the loss on them is taken ten times a fit, and says enough about the rest."""
@@ -171,21 +172,15 @@ class TextObjective:
         return bucketed([len(row.tokens.ids) for row in rows], self._batch_size, rng)
 
 
-class TextStrategy(BaseStrategy):
+class TextStrategy(EncoderStrategy):
     """A strategy that tunes the encoder by a loss over unlabelled texts; a subclass says which.
 
     What comes out encodes as its start did: same pooling, layer and longest text.
-
-    Attributes:
-        lr: the source's own.
     """
 
     Config: ClassVar[type[Any]] = UnlabelledConfig
     config: UnlabelledConfig
     consumes = frozenset({Signal.TEXTS})
-    provides = frozenset({Provides.VECTORS, Provides.LAYERS})
-    draws = frozenset({"order"})
-    lr: ClassVar[float]
 
     @abstractmethod
     def objective(
@@ -205,15 +200,4 @@ class TextStrategy(BaseStrategy):
         body = shortened(before.copy(self.config.dropout), self.config.max_length)
         objective = self.objective(start, body, data.texts, seeds)
         schedule = self.config.schedule(self.lr, budget, len(objective.batches(0)))
-        trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
-        return Learned(
-            body.changed(before),
-            trace=trained.trace,
-            dev_score=trained.dev_score,
-            trainable_parameters=trained.trainable_parameters,
-            total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
-        )
-
-    def source(self, start: AdaptedEncoder, state: State) -> VectorSource:
-        """The start with the tuned weights."""
-        return Body.of(start.source).with_weights(state.tensors).source()
+        return self.trained(objective, schedule, body, before, seeds)

@@ -8,9 +8,9 @@ from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import Learned
 from thawbench.strategies.classifier import Classifier
-from thawbench.strategies.finetune import Finetune
+from thawbench.strategies.finetune import HEAD, Finetune
 from thawbench.strategies.lp_ft import LpFt, LpFtConfig
-from thawbench.strategies.members import HEAD, Tensors, at_the_start, finetuned, judged_by_dev
+from thawbench.strategies.members import Tensors, at_the_start, finetuned, judged_by_dev
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What dev chooses from."""

@@ -26,7 +26,7 @@ from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.plugin import load_strategy_file
 from thawbench.strategies.readout_step import ReadoutStep
 from thawbench.strategies.rows import NAMED_ROWS
-from thawbench.strategies.tuned import tuned_version
+from thawbench.strategies.tuned import version_with_choices
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
 from thawbench.tasks.catalog import resolve_task
@@ -260,8 +260,7 @@ def _lacking(strategy: Strategy, info: TrainSetInfo | None) -> str:
 
 
 def _step(strategy: Strategy, version: str, info: TrainSetInfo | None, seeds: Seeds, budget: Budget) -> Step:
-    for name in (strategy.name, *strategy.asks_for):
-        version = tuned_version(version, name, strategy.config)
+    version = version_with_choices(version, strategy)
     return Step(strategy, version, info, seeds, _streams(strategy, info), budget)
 
 

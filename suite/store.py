@@ -14,7 +14,7 @@ from thawbench.strategies.adapted import load_state
 from thawbench.strategies.backbone import load_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.checkpoint import checkpointing
-from thawbench.strategies.tuned import tuned_version
+from thawbench.strategies.tuned import version_with_choices
 from thawbench.suite.cells import Adaptation, Step, Trail
 from thawbench.tasks.trainsets import load_trainset
 
@@ -90,7 +90,7 @@ class AdaptationStore:
         self.fitted += 1
 
         def adapt(strategy: Strategy, seeds: Seeds) -> Adapted:
-            version = tuned_version(str(strategy.version), strategy.name, strategy.config)
+            version = version_with_choices(str(strategy.version), strategy)
             other = Step(strategy, version, step.train, seeds, step.streams, step.budget)
             member = Adaptation(adaptation.backbone, (*adaptation.steps[:-1], other))
             self._members.setdefault(adaptation.key, {})[member.key] = member

@@ -245,7 +245,7 @@ def test_a_student_fills_its_open_fields_as_its_teacher_does(
     tiny: AdaptedEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "thawbench.strategies.members.tuned", lambda name, size: {"lr": 0.5} if name == "finetune" else {}
+        "thawbench.strategies.tuned.tuned", lambda name, size: {"lr": 0.5} if name == "finetune" else {}
     )
     assert tuned_alike(SoupConfig(members=3), tiny) == SoupConfig(members=3, lr=0.5)
     assert tuned_alike(SoupConfig(lr=0.1), tiny) == SoupConfig(lr=0.1)
@@ -259,7 +259,7 @@ def test_what_was_tuned_for_finetune_is_part_of_the_version(name: str, monkeypat
         seen.append(strategy_name)
         return f"{version}+{strategy_name}"
 
-    monkeypatch.setattr("thawbench.suite.plan.tuned_version", noted)
+    monkeypatch.setattr("thawbench.strategies.tuned.tuned_version", noted)
     kind = strategies.get(name)
     step = plan._step(kind(kind.Config()), "2", None, Seeds(), Budget())
     assert step.version == f"2+{name}+finetune"

@@ -10,7 +10,6 @@ import pytest
 
 from thawbench.contracts import Adapted, Budget, FloatArray, Seeds, State, Strategy, TrainSet
 from thawbench.errors import UserError
-from thawbench.strategies import base
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import BaseStrategy, Learned
 from thawbench.strategies.finetune import FinetuneConfig
@@ -123,7 +122,7 @@ def test_a_fit_takes_the_choice_for_its_backbones_size_where_a_field_is_open(
         def transform(self, vectors: FloatArray, state: State) -> FloatArray:
             return vectors
 
-    monkeypatch.setattr(base, "tuned", lambda name, size: tuned(name, size, folder))
+    monkeypatch.setattr("thawbench.strategies.tuned.tuned", lambda name, size: tuned(name, size, folder))
 
     def lr_of(config: OpenConfig, size: int) -> Any:
         start, data = AdaptedEncoder(Sized(size)), TrainSet("t", 1, "f")
