@@ -10,6 +10,7 @@ from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.pair_features import encode_once
 
 _FLAT = 1e-6
 """A direction with less than this share of the greatest variance holds rounding errors, and is left out."""
@@ -54,7 +55,9 @@ class PcaWhitening(BaseStrategy):
         Raises:
             NotApplicableError: no two different texts, or sparse vectors.
         """
-        vectors = start.encode(data.texts[:: -(-len(data.texts) // self.config.texts) or 1])
+        # each text once: its place in a batch changes the last bits, which would pass for variance
+        found, (rows,) = encode_once(start, data.texts[:: -(-len(data.texts) // self.config.texts) or 1])
+        vectors = found[rows]
         if sp.issparse(vectors):
             raise NotApplicableError("pca_whitening needs dense vectors under it (tfidf:svd=300 makes them)")
         if len(vectors) < 2 or not np.ptp(vectors, axis=0).any():
