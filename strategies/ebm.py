@@ -9,9 +9,8 @@ from thawbench.strategies.base import Learned, encoder_of
 from thawbench.strategies.ebm_objective import EnergyOfPairs, Items
 from thawbench.strategies.energy_classifier import EnergyClassifier
 from thawbench.strategies.energy_head import EnergyHead
-from thawbench.strategies.frozen_ebm import FrozenEbm, FrozenEbmConfig, dense
+from thawbench.strategies.frozen_ebm import FrozenEbm, FrozenEbmConfig, below_head, dense
 from thawbench.strategies.pair_features import item_features
-from thawbench.strategies.sources import MappedSource
 from thawbench.strategies.trainable import Body, apart
 from thawbench.strategies.training import Schedule, train
 
@@ -115,6 +114,4 @@ def _taken_apart(start: AdaptedEncoder, train_set: str) -> tuple[AdaptedEncoder,
     known = start.head_models.get(train_set)
     if isinstance(known, EnergyClassifier):
         return replace(known.start, head_models=start.head_models), known.head
-    if isinstance(start.source, MappedSource) and isinstance(start.source.module, EnergyHead):
-        return replace(start, source=start.source.inner), start.source.module
-    return start, None
+    return below_head(start)

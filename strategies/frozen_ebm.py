@@ -78,9 +78,9 @@ class FrozenEbmConfig:
 
 @strategies.register("frozen_ebm")
 class FrozenEbm(BaseStrategy):
-    """Train G alone."""
+    """Train G alone. After another G it starts below that one: on a chain each set has a G over the same vectors."""
 
-    version = 2
+    version = 3
     Config = FrozenEbmConfig
     config: FrozenEbmConfig
     consumes = frozenset({Signal.PAIRS, Signal.LABELS})
@@ -106,6 +106,7 @@ class FrozenEbm(BaseStrategy):
         """
         config = self.config
         lesson = self.lesson(data, seeds)
+        start, _ = below_head(start)
         features = dense(item_features(start, lesson.items, normalised=False))
         dev_features = dense(item_features(start, lesson.dev, normalised=False))
         head = self.new_head(features, seeds)
@@ -174,7 +175,7 @@ class FrozenEbm(BaseStrategy):
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """G over the start's vectors, and the classifier if it was trained on labels."""
-        encoder = encoder_of(start)
+        encoder, _ = below_head(encoder_of(start))
         head = EnergyHead.from_tensors(state.tensors)
         adapted = replace(encoder, similarity=self.similarity, state=state, trace=())
         if state.values["items"] == "pairs":  # G reads pairs' features then: there is no vector of a text
@@ -191,6 +192,17 @@ class FrozenEbm(BaseStrategy):
         train, classes = state.tensors["train"], state.tensors["classes"]
         classifier = EnergyClassifier(target, encoder, head, train, classes, self.config.norm)
         return with_head(adapted, str(state.values["set"]), classifier)
+
+
+def below_head(start: AdaptedEncoder) -> tuple[AdaptedEncoder, EnergyHead | None]:
+    """What lies below the start's last G, with all of the start's heads, and that G; the start if there is none."""
+    source = start.source
+    if isinstance(source, MappedSource) and isinstance(source.module, EnergyHead):
+        return replace(start, source=source.inner), source.module
+    last = next(reversed(start.head_models.values()), None)
+    if source is None and isinstance(last, EnergyClassifier):  # a G of pairs' features
+        return replace(last.start, head_models=start.head_models), last.head
+    return start, None
 
 
 def dense(features: Any) -> FloatArray:

@@ -291,6 +291,20 @@ def test_a_later_step_cannot_change_what_a_head_says() -> None:
     assert np.array_equal(second.predict(["red a", "blue b"], "colours"), first.predict(["red a", "blue b"], "colours"))
 
 
+@pytest.mark.parametrize("kind", SETS)
+def test_on_a_chain_each_set_gets_the_g_that_it_gets_alone(kind: str, tmp_path: Path) -> None:
+    first = fit(SETS[kind]())
+    data = TrainSet("more", 1, "f", CLASSES, labelled=labelled(40, 900))
+    second, alone = fit(data, start=first), fit(data)
+
+    assert second.source is not None
+    assert alone.source is not None
+    assert second.source.key == alone.source.key
+    assert np.array_equal(second.predict(["red a", ""], "more"), alone.predict(["red a", ""], "more"))
+    second.save(tmp_path)
+    assert same(FrozenEbm(FrozenEbmConfig(**QUICK)).restore(first, load_state(tmp_path)), second)
+
+
 def test_a_head_for_texts_refuses_pairs() -> None:
     with pytest.raises(NotApplicableError, match="pairs were put to a head for texts"):
         fit(label_set()).predict([("red a", "blue b")], "colours")
