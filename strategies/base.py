@@ -81,6 +81,7 @@ class BaseStrategy:
     provides: ClassVar[frozenset[Provides]] = frozenset({Provides.VECTORS})
     draws: ClassVar[frozenset[Stream]] = frozenset()
     asks_for: ClassVar[tuple[str, ...]] = ()
+    tuned_as: ClassVar[str] = ""
     whole_chain: ClassVar[bool] = False
     fits_on_corpus: ClassVar[bool] = False
     control: ClassVar[bool] = False
@@ -166,7 +167,7 @@ class BaseStrategy:
 
     def _filled(self, start: AdaptedEncoder) -> Self:
         size = 0 if start.source is None else start.source.total_parameters
-        config = with_choices(self.config, self.name, size)
+        config = with_choices(self.config, filter(None, (self.tuned_as, self.name)), size)
         return self if config is self.config else type(self)(config)
 
 

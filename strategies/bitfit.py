@@ -19,6 +19,7 @@ class Bitfit(Finetune):
     """
 
     recipes: ClassVar = {**RECIPES, "default": replace(RECIPES["default"], lr=1e-3)}
+    tuned_as = ""  # its rates are of another size
     config: FinetuneConfig
 
     def blocks(self, body: Body) -> list[Block]:

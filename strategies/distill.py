@@ -69,6 +69,7 @@ class Distill(Finetune):
     Config: ClassVar[type[Any]] = DistillConfig
     config: DistillConfig
     asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
+    tuned_as = ""  # left open, so that the fit that it asks for is that of `finetune` itself
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Ask the teacher, and tune the student.

@@ -86,6 +86,7 @@ class Finetune(BaseStrategy):
     """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is.
 
     What tunes more gently derives from this and says only what is other: `recipes`, `blocks`, `loss`, `in_training`.
+    Until it has a search of its own it takes what was chosen for this one, so that the two differ in nothing else.
 
     Attributes:
         classes_only: why scores cannot be learned from; empty if they can.
@@ -99,6 +100,7 @@ class Finetune(BaseStrategy):
     consumes = frozenset({Signal.LABELS})
     provides = frozenset({Provides.VECTORS, Provides.CLASSES, Provides.LAYERS})
     draws = frozenset({"init", "order"})
+    tuned_as = "finetune"
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Train to the end, and keep what dev liked best.

@@ -199,7 +199,7 @@ def below_head(start: AdaptedEncoder) -> tuple[AdaptedEncoder, EnergyHead | None
     source = start.source
     if isinstance(source, MappedSource) and isinstance(source.module, EnergyHead):
         return replace(start, source=source.inner), source.module
-    last = next(reversed(start.head_models.values()), None)
+    last = next(reversed(list(start.head_models.values())), None)
     if source is None and isinstance(last, EnergyClassifier):  # a G of pairs' features
         return replace(last.start, head_models=start.head_models), last.head
     return start, None

@@ -48,6 +48,7 @@ class Lora(Finetune):
     """
 
     recipes: ClassVar = {**RECIPES, "default": replace(RECIPES["default"], lr=2e-3)}
+    tuned_as = ""  # its rates are of another size
     Config: ClassVar[type[LoraConfig]] = LoraConfig
     config: LoraConfig
 

@@ -36,7 +36,7 @@ def finetuned(config: FinetuneConfig, adapt: Adapt, seeds: Seeds) -> AdaptedEnco
 
 def tuned_alike(config: ConfigT, start: AdaptedEncoder) -> ConfigT:
     """A configuration whose open fields are as `finetune` has them for this start: a student learns as its teacher."""
-    return with_choices(config, Finetune.name, start.source.total_parameters if start.source else 0)
+    return with_choices(config, (Finetune.name,), start.source.total_parameters if start.source else 0)
 
 
 def at_the_start(start: AdaptedEncoder, moved: Tensors) -> Tensors:

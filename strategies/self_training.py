@@ -51,6 +51,7 @@ class SelfTraining(Finetune):
     Config: ClassVar[type[Any]] = SelfTrainingConfig
     config: SelfTrainingConfig
     asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
+    tuned_as = ""  # left open, so that the fit that it asks for is that of `finetune` itself
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Label the pool with the teacher, and tune the student.

@@ -47,6 +47,7 @@ class Soup(Finetune):
     Config: ClassVar[type[Any]] = SoupConfig
     config: SoupConfig
     asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
+    tuned_as = ""  # left open, so that the fit that it asks for is that of `finetune` itself
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Tune the members, or take what was tuned before, and choose among them.

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -48,17 +49,20 @@ def tuned(strategy_name: str, backbone_size: int, folder: Path = FOLDER) -> dict
     return {field: value} if distance <= math.log(_NEAR) else {}
 
 
-def with_choices(config: ConfigT, strategy_name: str, backbone_size: int) -> ConfigT:
-    """The configuration with its open fields as they were chosen for this strategy and size of the backbone."""
-    chosen = tuned(strategy_name, backbone_size).items()
+def with_choices(config: ConfigT, strategy_names: Iterable[str], backbone_size: int) -> ConfigT:
+    """The configuration with its open fields as they were chosen for these strategies and this size of the backbone.
+
+    Of two that chose the same field the later has its way.
+    """
+    chosen = [each for name in strategy_names for each in tuned(name, backbone_size).items()]
     open_fields: dict[str, Any] = {name: value for name, value in chosen if getattr(config, name, "") is None}
     filled: ConfigT = dataclasses.replace(cast(Any, config), **open_fields) if open_fields else config
     return filled
 
 
 def version_with_choices(version: str, strategy: Strategy) -> str:
-    """The version of a strategy with all that was chosen for it, and for the strategies that its fit asks for."""
-    for name in (strategy.name, *strategy.asks_for):
+    """The version of a strategy with all that was chosen for it, or for those that it is tuned as or asks for."""
+    for name in dict.fromkeys(filter(None, (strategy.name, strategy.tuned_as, *strategy.asks_for))):
         version = tuned_version(version, name, strategy.config)
     return version
 

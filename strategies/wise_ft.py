@@ -48,6 +48,7 @@ class WiseFt(LpFt):
     Config = WiseFtConfig
     config: WiseFtConfig
     asks_for: ClassVar[tuple[str, ...]] = ("finetune",)
+    tuned_as = ""  # left open, so that the fit that it asks for is that of `finetune` itself
     draws = frozenset({"init", "order"})
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:

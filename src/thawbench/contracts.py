@@ -247,6 +247,7 @@ class Strategy(Protocol):
         provides: what can come out; a task that needs something else is not applicable.
         draws: the seed streams that its result depends on, of `init` and `order`.
         asks_for: strategies that its fit asks `adapt` for; what was tuned for them is part of its version.
+        tuned_as: the strategy whose tuned defaults hold for it as long as it has none of its own; empty for none.
         whole_chain: fitted once from the backbone on all sets so far, instead of set after set.
         fits_on_corpus: fitted on the documents of the task at hand, where it has some, and not on its train set.
         control: a yardstick and no contender; it may be degenerate without being at fault.
@@ -259,6 +260,7 @@ class Strategy(Protocol):
     provides: ClassVar[frozenset[Provides]]
     draws: ClassVar[frozenset[Stream]]
     asks_for: ClassVar[tuple[str, ...]]
+    tuned_as: ClassVar[str]
     whole_chain: ClassVar[bool]
     fits_on_corpus: ClassVar[bool]
     control: ClassVar[bool]

@@ -12,9 +12,12 @@ from thawbench.contracts import Adapted, Budget, FloatArray, Seeds, State, Strat
 from thawbench.errors import UserError
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.bitfit import Bitfit
 from thawbench.strategies.finetune import FinetuneConfig
+from thawbench.strategies.llrd import Llrd, LlrdConfig
+from thawbench.strategies.soup import Soup, SoupConfig
 from thawbench.strategies.sources import LayerlessSource
-from thawbench.strategies.tuned import FOLDER, read_choices, tuned, tuned_version
+from thawbench.strategies.tuned import FOLDER, read_choices, tuned, tuned_version, version_with_choices
 
 FILE = """
 [[choice]]
@@ -141,3 +144,25 @@ def test_a_published_recipe_leaves_nothing_open(recipe: Any, lr: float | None, e
     config = FinetuneConfig(recipe=recipe)
     assert (config.lr, config.epochs) == (lr, epochs)
     assert FinetuneConfig(recipe=recipe, lr=1.0).lr == 1.0
+
+
+def test_what_derives_from_finetune_takes_its_choice_until_it_has_one_of_its_own(
+    tiny: AdaptedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: dict[str, dict[str, Any]] = {"finetune": {"lr": 0.5}}
+    monkeypatch.setattr("thawbench.strategies.tuned.tuned", lambda name, size: chosen.get(name, {}))
+    asked: list[str] = []
+
+    def noted(version: str, name: str, config: Any) -> str:
+        asked.append(name)
+        return version
+
+    monkeypatch.setattr("thawbench.strategies.tuned.tuned_version", noted)
+
+    assert Llrd(LlrdConfig())._filled(tiny).config.lr == 0.5
+    assert Bitfit(FinetuneConfig())._filled(tiny).config.lr is None  # its rates are of another size
+    assert Soup(SoupConfig())._filled(tiny).config.lr is None  # it asks for a plain `finetune`, which fills its own
+    chosen["llrd"] = {"lr": 0.25}
+    assert Llrd(LlrdConfig())._filled(tiny).config.lr == 0.25
+    version_with_choices("1", Llrd(LlrdConfig()))
+    assert asked == ["llrd", "finetune"]
