@@ -3,24 +3,13 @@
 from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
-import numpy as np
-
-from thawbench.contracts import (
-    Adapted,
-    ClassTarget,
-    Json,
-    Metric,
-    Provides,
-    ScoredRow,
-    Scores,
-    ScoreTarget,
-    Target,
-)
-from thawbench.errors import DegenerateError, NotApplicableError
+from thawbench.contracts import Adapted, Json, Metric, Provides, Scores
+from thawbench.errors import NotApplicableError
 from thawbench.registry import families
 from thawbench.tasks import fingerprint, sampling
-from thawbench.tasks.classification_scores import chance_levels, class_scores, metrics, number_scores
+from thawbench.tasks.classification_scores import chance_levels, metrics
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
+from thawbench.tasks.head_scores import head_scores
 from thawbench.tasks.labelled_set import LabelledSet, Splits
 from thawbench.tasks.set_catalog import known_sets, named_set
 
@@ -119,23 +108,9 @@ class FewShot(Fingerprinted):
             NotApplicableError: there is no head, or it predicts something else; the names that differ are given.
             DegenerateError: predictions that are not finite, or constant where a correlation is asked for.
         """
-        adapted, rows = trail[-1], data.test.rows
+        adapted = trail[-1]
         head = self._head(adapted)
-        target = adapted.heads[head]
-        _check_target(self.name, data.target, head, target)
-        raw = np.asarray(adapted.predict([row.input for row in rows], head))
-        if not np.isfinite(raw).all():
-            raise DegenerateError(f"{self.name}: predictions of the head on {head} are not finite")
-        names = [f"test:{place}" for place in data.test.places]
-        if isinstance(target, ClassTarget):
-            gold = [str(row.label) for row in rows]
-            predicted = [target.classes[column] for column in raw.argmax(axis=1)]
-            listed = [ScoredRow(*row) for row in zip(names, gold, predicted, strict=True)]
-            return Scores(class_scores(self.labelled.metrics, gold, predicted), rows=tuple(listed))
-        truth = [float(cast("float", row.score)) for row in rows]
-        numbers = [float(value) for value in raw[:, 0]]
-        listed = [ScoredRow(*row) for row in zip(names, truth, numbers, strict=True)]
-        return Scores(number_scores(self.labelled.metrics, truth, numbers), rows=tuple(listed))
+        return head_scores(self.name, adapted, head, data.target, data.test, self.labelled.metrics)
 
     def _head(self, adapted: Adapted) -> str:
         heads = list(adapted.heads)
@@ -164,18 +139,3 @@ def _rows(splits: Splits) -> list[Json]:
         text: Json = row.input if isinstance(row.input, str) else list(row.input)
         rows.append(["test", place, text, row.label, row.score])
     return rows
-
-
-def _check_target(task: str, own: Target, head: str, given: Target) -> None:
-    if isinstance(own, ScoreTarget) and isinstance(given, ScoreTarget):
-        return
-    if isinstance(own, ClassTarget) and isinstance(given, ClassTarget):
-        lacking = sorted(set(own.classes) - set(given.classes))
-        beyond = sorted(set(given.classes) - set(own.classes))
-        if not lacking and not beyond:
-            return
-        parts = [f"lacks {', '.join(lacking[:5])}"] if lacking else []
-        parts += [f"has {', '.join(beyond[:5])} beside"] if beyond else []
-        raise NotApplicableError(f"{task}: the head fitted on {head} {' and '.join(parts)}")
-    kinds = ["classes" if isinstance(target, ClassTarget) else "a score" for target in (own, given)]
-    raise NotApplicableError(f"{task} asks for {kinds[0]}; the head fitted on {head} predicts {kinds[1]}")
