@@ -39,7 +39,7 @@ from thawbench.strategies.pair_features import are_pairs, encode_once
 from thawbench.strategies.randomness import generator, seeded
 from thawbench.strategies.readout import gold, score_of, target_from_json, target_to_json, with_head
 from thawbench.strategies.sources import MappedSource
-from thawbench.strategies.training import Schedule, train
+from thawbench.strategies.training import Schedule, Trained, train
 
 _LR = 1e-3
 _LEAST_STEPS = 200
@@ -88,28 +88,12 @@ class FrozenMlp(BaseStrategy):
         Raises:
             NotApplicableError: no labels, or vectors that are sparse or come from no encoder.
         """
-        if not data.labelled or data.target is None:
-            raise NotApplicableError(f"{data.name} has no labelled rows to train a head on")
-        info = _info(source_of(start))
-        config = self.config
-        head = self._head(start, _items(data.labelled), data.target, seeds.init)
-        objective = _HeadOnVectors(
-            head.to(info.device), start, data, data.target, batch_size=config.batch_size, seed=seeds.order
-        )
-        per_epoch = -(-len(data.labelled) // config.batch_size)
-        steps = max(config.epochs * per_epoch, _LEAST_STEPS) if config.epochs else 0
-        if budget.epochs is not None:
-            steps = budget.epochs * per_epoch
-        schedule = Schedule(
-            lr=_LR if config.lr is None else config.lr,
-            steps=steps if budget.steps is None else budget.steps,
-            weight_decay=config.weight_decay,
-            clip=config.clip,
-        )
-        trained = train(objective, schedule, seed=seeds.order, info=info)
+        target = target_of(data)
+        head = self._head(start, items_of(data.labelled), target, seeds.init)
+        trained = train_on_vectors(head, start, data, self.config, seeds.order, budget)
         return Learned(
             {name: weight.numpy(force=True) for name, weight in head.state_dict().items()},
-            {"set": data.name, "target": target_to_json(data.target), "items": head.items},
+            {"set": data.name, "target": target_to_json(target), "items": head.items},
             trained.trace,
             trained.dev_score,
             trained.trainable_parameters,
@@ -122,7 +106,7 @@ class FrozenMlp(BaseStrategy):
         target = target_from_json(state.values["target"])
         head = self._head(encoder, cast(Items, state.values["items"]), target, 0)
         head.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in state.tensors.items()})
-        head.to(_info(source_of(encoder)).device)
+        head.to(info_of(source_of(encoder)).device)
         return with_head(
             replace(encoder, state=state, trace=()), str(state.values["set"]), ClassifierHead(target, head)
         )
@@ -132,28 +116,77 @@ class FrozenMlp(BaseStrategy):
             return Classifier("mlp", items, source_of(start).dim, outputs_of(target), self.config.dropout)
 
 
+def train_on_vectors(
+    head: Classifier,
+    start: AdaptedEncoder,
+    data: TrainSet,
+    config: FrozenMlpConfig,
+    seed: int,
+    budget: Budget,
+    *,
+    under: nn.Module | None = None,
+    blocks: Sequence[Block] = (),
+) -> Trained:
+    """Train a head on the vectors of a start that does not move. It is left on the encoder's device.
+
+    Args:
+        config: how long and how fast; the budget comes first.
+        seed: of the order stream.
+        under: a network between the vectors and the head.
+        blocks: its weights that are trained beside the head's.
+
+    Raises:
+        NotApplicableError: no labels, or vectors that are sparse or come from no encoder.
+    """
+    info = info_of(source_of(start))
+    network = nn.Identity() if under is None else under
+    objective = _HeadOnVectors(
+        head.to(info.device), network.to(info.device), start, data, [*blocks, head_block(head)], config.batch_size, seed
+    )
+    per_epoch = -(-len(data.labelled) // config.batch_size)
+    steps = max(config.epochs * per_epoch, _LEAST_STEPS) if config.epochs else 0
+    if budget.epochs is not None:
+        steps = budget.epochs * per_epoch
+    schedule = Schedule(
+        lr=_LR if config.lr is None else config.lr,
+        steps=steps if budget.steps is None else budget.steps,
+        weight_decay=config.weight_decay,
+        clip=config.clip,
+    )
+    return train(objective, schedule, seed=seed, info=info)
+
+
 class _HeadOnVectors:
-    """Implements `training.Objective`: a head on vectors that are known."""
+    """Implements `training.Objective`: a head on vectors that are known, through a network if there is one."""
 
     def __init__(
-        self, head: Classifier, start: AdaptedEncoder, data: TrainSet, target: Target, *, batch_size: int, seed: int
+        self,
+        head: Classifier,
+        network: nn.Module,
+        start: AdaptedEncoder,
+        data: TrainSet,
+        blocks: Sequence[Block],
+        batch_size: int,
+        seed: int,
     ) -> None:
-        self._head, self._target = head, target
+        self._head, self._network, self._target, self._blocks = head, network, target_of(data), blocks
+        self._module = nn.ModuleList([network, head])
         self._batch_size, self._seed = batch_size, seed
-        dev = data.dev.labelled
-        self._train = [torch.from_numpy(side).to(head.scale.device) for side in _sides(start, data.labelled)]
-        self._dev = _sides(start, dev) if dev else []
-        truth = gold(data.labelled, target).astype(np.int64 if isinstance(target, ClassTarget) else np.float32)
-        self._gold, self._dev_gold = torch.from_numpy(truth).to(head.scale.device), gold(dev, target)
+        dev, device = data.dev.labelled, head.scale.device
+        self._train = [torch.from_numpy(side).to(device) for side in _sides(start, data.labelled)]
+        self._dev = [torch.from_numpy(side).to(device) for side in _sides(start, dev)] if dev else []
+        truth = gold(data.labelled, self._target)
+        truth = truth.astype(np.int64 if isinstance(self._target, ClassTarget) else np.float32)
+        self._gold, self._dev_gold = torch.from_numpy(truth).to(device), gold(dev, self._target)
 
     @property
     def module(self) -> nn.Module:
-        """The head."""
-        return self._head
+        """Network and head."""
+        return self._module
 
     def blocks(self) -> Sequence[Block]:
-        """The head's weights."""
-        return [head_block(self._head)]
+        """What is trained."""
+        return self._blocks
 
     def batches(self, epoch: int) -> list[NDArray[np.intp]]:
         """All rows in a new order."""
@@ -161,16 +194,31 @@ class _HeadOnVectors:
 
     def loss(self, batch: NDArray[np.intp], step: int) -> Tensor:
         """The head's own."""
-        return self._head.loss(self._head(*(side[batch] for side in self._train)), self._gold[batch], self._target)
+        logits = self._head(*(self._network(side[batch]) for side in self._train))
+        return self._head.loss(logits, self._gold[batch], self._target)
 
     def dev_score(self) -> float | None:
         """Accuracy, or Spearman's correlation."""
         if not self._dev:
             return None
-        return score_of(ClassifierHead(self._target, self._head).logits(*self._dev), self._dev_gold, self._target)
+        with torch.inference_mode():
+            vectors = [self._network(side).numpy(force=True) for side in self._dev]
+        return score_of(ClassifierHead(self._target, self._head).logits(*vectors), self._dev_gold, self._target)
 
 
-def _items(rows: Sequence[Labelled]) -> Items:
+def target_of(data: TrainSet) -> Target:
+    """What a head is to learn.
+
+    Raises:
+        NotApplicableError: there are no labels.
+    """
+    if not data.labelled or data.target is None:
+        raise NotApplicableError(f"{data.name} has no labelled rows to train a head on")
+    return data.target
+
+
+def items_of(rows: Sequence[Labelled]) -> Items:
+    """How a head on a text's vector reads these rows."""
     return "siamese" if are_pairs([row.input for row in rows]) else "texts"
 
 
@@ -180,11 +228,11 @@ def _sides(start: AdaptedEncoder, rows: Sequence[Labelled]) -> list[FloatArray]:
     sides = [[pair[place] for pair in inputs] for place in (0, 1)] if are_pairs(inputs) else [[str(i) for i in inputs]]
     vectors, places = encode_once(start, *sides)
     if sp.issparse(vectors):
-        raise NotApplicableError("frozen_mlp needs dense vectors under it")
+        raise NotApplicableError("a network on vectors needs dense ones (tfidf:svd=300 makes them)")
     return [vectors[place] for place in places]
 
 
-def _info(source: VectorSource) -> BackboneInfo:
+def info_of(source: VectorSource) -> BackboneInfo:
     """Of the encoder that the vectors come from.
 
     Raises:
@@ -193,5 +241,7 @@ def _info(source: VectorSource) -> BackboneInfo:
     while isinstance(source, MappedSource):
         source = source.inner
     if not isinstance(source, Encoder):
-        raise NotApplicableError(f"frozen_mlp needs an encoder; here the vectors come from {type(source).__name__}")
+        raise NotApplicableError(
+            f"a head on vectors needs an encoder; here the vectors come from {type(source).__name__}"
+        )
     return source.info

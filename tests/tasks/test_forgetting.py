@@ -256,7 +256,7 @@ def value(record: Record, name: str) -> float:
 
 
 def test_what_moves_no_shared_weight_forgets_exactly_nothing(tiny_folder: Path, tmp_path: Path) -> None:
-    strategies = ("frozen", "frozen_ebm", "majority", "constant", "untrained")
+    strategies = ("frozen", "frozen_ebm", "progressive", "majority", "constant", "untrained")
     records = run(planned(tiny_folder, *strategies), tmp_path)
 
     assert {record.strategy for record in records} == set(strategies)
