@@ -47,6 +47,8 @@ class FewShot(Fingerprinted):
         """Every set at 20, 100 and 1000 rows, as far as its classes fit in, and whole."""
         found: list[str] = []
         for name in known_sets():
+            if not named_set(name).trains:
+                continue
             least = sampling.least(len(named_set(name).classes))
             found.extend(f"{name}@{size}" for size in _SIZES if size >= least)
             found.append(name)
@@ -84,7 +86,7 @@ class FewShot(Fingerprinted):
             UserError: rows that cannot be used.
         """
         splits = self.labelled.splits()
-        found = fingerprint.fingerprint(_rows(splits))
+        found = fingerprint.fingerprint(splits.test.lines("test"))
 
         def entry() -> Entry:
             gold = [str(row.label) if row.score is None else row.score for row in splits.test.rows]
@@ -131,11 +133,3 @@ class FewShot(Fingerprinted):
             if entry.revision == self.revision and entry.facts.get("version") == self._version:
                 return entry
         return None
-
-
-def _rows(splits: Splits) -> list[Json]:
-    rows: list[Json] = []
-    for place, row in zip(splits.test.places, splits.test.rows, strict=True):
-        text: Json = row.input if isinstance(row.input, str) else list(row.input)
-        rows.append(["test", place, text, row.label, row.score])
-    return rows

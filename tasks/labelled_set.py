@@ -1,18 +1,13 @@
 """A labelled set: its train rows as the source of train sets, and its test rows for the tasks that measure on it."""
 
 import abc
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from itertools import compress
 
-from thawbench.contracts import ClassTarget, Input, Labelled, Pair, ScoreTarget, Target
-from thawbench.errors import UserError, unknown
-from thawbench.tasks import sampling
+from thawbench.contracts import ClassTarget, Input, Json, Labelled, Pair, Target
+from thawbench.errors import UserError
 from thawbench.tasks.pool import Pool, unique
-from thawbench.tasks.set_description import SetDescription
-from thawbench.tasks.tables import Table, file_table, hub_table
 
 
 @dataclass(frozen=True)
@@ -21,12 +16,23 @@ class Split:
 
     Attributes:
         places: row i of `rows` was row `places[i]` of the data, counted from 0.
-        left_out: rows without a gold label, or without a text.
+        left_out: rows without a gold label, without a text, or that the set does not take.
     """
 
     rows: tuple[Labelled, ...]
     places: tuple[int, ...]
     left_out: int = 0
+
+    def lines(self, part: str) -> Iterator[Json]:
+        """All that a task reads of it, for a fingerprint: one list a row, under the part's name."""
+        for place, row in zip(self.places, self.rows, strict=True):
+            text: Json = row.input if isinstance(row.input, str) else list(row.input)
+            yield [part, place, text, row.label, row.score]
+
+    def only(self, kept: Sequence[bool]) -> "Split":
+        """The rows that are kept; the others count as left out."""
+        rows, places = tuple(compress(self.rows, kept)), tuple(compress(self.places, kept))
+        return Split(rows, places, self.left_out + len(self.rows) - len(rows))
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,11 @@ class Splits:
     target: Target
     train: Split
     test: Split
+
+    def trainable(self) -> Split:
+        """The train rows that are no test rows."""
+        hidden = {text_key(row.input) for row in self.test.rows}
+        return self.train.only([text_key(row.input) not in hidden for row in self.train.rows])
 
 
 class LabelledSet(abc.ABC):
@@ -71,6 +82,11 @@ class LabelledSet(abc.ABC):
     def metrics(self) -> tuple[str, ...]:
         """Names out of `classification_scores`; the first is the main one."""
 
+    @property
+    def trains(self) -> bool:
+        """Whether it has train rows; if not, it is there to be tested on."""
+        return True
+
     @abc.abstractmethod
     def splits(self) -> Splits:
         """Both splits.
@@ -88,13 +104,15 @@ class LabelledSet(abc.ABC):
 
         Raises:
             DataUnavailableError: not to be had.
-            UserError: rows that cannot be used, or a class without a train row.
+            UserError: rows that cannot be used, none at all, or a class without a train row.
         """
+        if not self.trains:
+            raise UserError(f"{self.name} has no train rows; it is there to be tested on, as in shift/NAME~{self.name}")
         splits = self.splits()
-        hidden = {_key(row.input) for row in splits.test.rows}
-        rows = tuple(row for row in splits.train.rows if _key(row.input) not in hidden)
+        train = splits.trainable()
+        rows = train.rows
         _check_classes(self.name, splits, rows)
-        keys = {_key(row.input) for row in rows}
+        keys = {text_key(row.input) for row in rows}
         scored_pairs = tuple(
             Pair(*row.input, score=row.score)
             for row in rows
@@ -105,159 +123,9 @@ class LabelledSet(abc.ABC):
             labelled=rows,
             pairs=scored_pairs,
             texts=unique(text for row in rows for text in _texts(row.input)),
-            dropped=splits.train.left_out + len(splits.train.rows) - len(rows),
+            dropped=train.left_out,
             duplicates=len(rows) - len(keys),
         )
-
-
-@dataclass(frozen=True)
-class DescribedSet(LabelledSet):
-    """The set that a TOML file describes."""
-
-    description: SetDescription
-
-    @property
-    def name(self) -> str:
-        return self.description.name
-
-    @property
-    def version(self) -> int:
-        return self.description.version
-
-    @property
-    def data(self) -> str:
-        return self.description.data or self.description.file
-
-    @property
-    def revision(self) -> str:
-        return self.description.revision
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        return self.description.labels
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return self.description.metrics
-
-    __hash__ = LabelledSet.__hash__
-
-    def splits(self) -> Splits:
-        """Both splits; the last two sets read are kept, as train sets and tasks read the same ones."""
-        return _splits(self.description)
-
-
-@lru_cache(maxsize=2)
-def _splits(description: SetDescription) -> Splits:
-    if description.data:
-        tables = [
-            hub_table(description.data, description.config, split, description.revision, description.name)
-            for split in (description.train, description.test)
-        ]
-    else:
-        files = (description.file, description.test_file) if description.test_file else (description.file,)
-        tables = [file_table(description.folder / file) for file in files]
-    found = [_split(table, description) for table in tables]
-    train, test = found if len(found) == 2 else _cut(found[0], description)
-    if description.score:
-        return Splits(ScoreTarget(*description.range), train, test)
-    # a file's own classes, where the description does not name them
-    present = sorted({str(row.label) for row in train.rows})
-    names = next((table.names[description.label] for table in tables if description.label in table.names), ())
-    renamed = tuple(dict(description.rename).get(name, name) for name in names)
-    return Splits(ClassTarget(description.labels or renamed or tuple(present)), train, test)
-
-
-def _split(table: Table, description: SetDescription) -> Split:
-    """A table's usable rows."""
-    texts = _inputs(table, description.text)
-    others = _inputs(table, description.text_b) if description.text_b else [None] * len(texts)
-    column = table.column(description.score or description.label)
-    rename = dict(description.rename)
-    rows: list[Labelled] = []
-    places: list[int] = []
-    for place, (a, b, value) in enumerate(zip(texts, others, column, strict=True)):
-        if not a.strip() or (b is not None and not b.strip()):
-            if table.own:
-                raise UserError(f"{table.where}, row {place + 1} has an empty text; fill it or delete the row")
-            continue
-        item: Input = a if b is None else (a, b)
-        if description.score:
-            score = _score(value, table, place, description)
-            if score is None:
-                continue
-            rows.append(Labelled(item, score=score))
-        else:
-            label = _label(value, table.names.get(description.label, ()), table.own)
-            if not label:
-                if table.own:
-                    raise UserError(f"{table.where}, row {place + 1} has no label; fill it or delete the row")
-                continue
-            label = rename.get(label, label)
-            if description.labels and label not in description.labels:
-                told = unknown("label", label, description.labels)
-                raise UserError(f"{table.where}, row {place + 1} has an {told}")
-            rows.append(Labelled(item, label=label))
-        places.append(place)
-    if not rows:
-        raise UserError(
-            f"every gold label of {table.where} is hidden (below 0 or absent); name a split that has labels"
-        )
-    return Split(tuple(rows), tuple(places), len(texts) - len(rows))
-
-
-def _inputs(table: Table, names: Sequence[str]) -> list[str]:
-    columns = [table.column(name) for name in names]
-    texts = []
-    for place, values in enumerate(zip(*columns, strict=True)):
-        for name, value in zip(names, values, strict=True):
-            if not isinstance(value, str | None):
-                raise UserError(
-                    f"{table.where}, row {place + 1}: {name} is {type(value).__name__}, not text: {value!r}"
-                )
-        # a single column stays as it is, to the last blank
-        texts.append((values[0] or "") if len(values) == 1 else " ".join(value for value in values if value))
-    return texts
-
-
-def _label(value: Any, names: Sequence[str], own: bool) -> str | None:
-    """A class by name; None where the data hides it."""
-    if names and isinstance(value, int):
-        return names[value] if value >= 0 else None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if value is None or (isinstance(value, int) and value < 0 and not own):
-        return None
-    return str(value).strip()
-
-
-def _score(value: Any, table: Table, place: int, description: SetDescription) -> float | None:
-    """A gold score; None where the data hides it."""
-    low, high = description.range
-    try:
-        score = float(value)
-    except (TypeError, ValueError):
-        score = math.nan
-    if not table.own and (math.isnan(score) or score < min(low, 0)):
-        return None
-    if not low <= score <= high:
-        raise UserError(f"{table.where}, row {place + 1}: score {value!r} is not a number from {low:g} to {high:g}")
-    return score
-
-
-def _cut(whole: Split, description: SetDescription) -> tuple[Split, Split]:
-    """Train and test out of one file: a fixed share by class, drawn once, whatever the sample seed."""
-    order = sampling.order(f"test/{description.name}", 0, len(whole.rows))
-    rows = [whole.rows[row] for row in order]
-    if len(rows) < 2:
-        raise UserError(f"{description.file} has one row; a train row and a test row are the least")
-    held = sampling.dev_rows([row.label if row.score is None else row.score for row in rows], description.test_share)
-    test = {order[position] for position in held}
-    parts = [[row for row in range(len(rows)) if (row in test) == wanted] for wanted in (False, True)]
-    train, hidden = (
-        Split(tuple(whole.rows[row] for row in part), tuple(whole.places[row] for row in part)) for part in parts
-    )
-    return train, hidden
 
 
 def _check_classes(name: str, splits: Splits, rows: Sequence[Labelled]) -> None:
@@ -278,5 +146,6 @@ def _texts(item: Input) -> Iterator[str]:
     yield from (item,) if isinstance(item, str) else item
 
 
-def _key(item: Input) -> frozenset[str]:
+def text_key(item: Input) -> frozenset[str]:
+    """What two items share that differ in nothing but case, white space and the order within a pair."""
     return frozenset(" ".join(text.lower().split()) for text in _texts(item))

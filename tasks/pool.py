@@ -12,7 +12,7 @@ class Pool:
     """A train split. Where `labelled` and `pairs` both have rows, the two have as many, and row i is the same in both.
 
     Attributes:
-        dropped: rows left out: without a gold label, or also in the test split.
+        dropped: rows left out: without a gold label, also in the test split, or not taken by the set.
         duplicates: rows whose texts another row has too; they stay.
     """
 

@@ -1,11 +1,13 @@
-"""Labelled sets by name: those in `sets/`, one TOML file each, those of the world, and a user's own."""
+"""Labelled sets by name: those in `sets/`, one TOML file each, cuts of them, those of the world, and a user's own."""
 
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from thawbench.errors import UserError, unknown
-from thawbench.tasks.labelled_set import DescribedSet, LabelledSet
+from thawbench.tasks.biased_set import cuts
+from thawbench.tasks.described_set import DescribedSet
+from thawbench.tasks.labelled_set import LabelledSet
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.set_description import read_description
 from thawbench.tasks.world.sets import WORLD_SETS
@@ -58,4 +60,5 @@ def _shipped() -> dict[str, LabelledSet]:
     folder = resources.files("thawbench.tasks").joinpath("sets")
     with resources.as_file(folder) as path:
         described = {file.stem: DescribedSet(read_description(file)) for file in sorted(path.glob("*.toml"))}
-    return {**WORLD_SETS, **described}
+    biased = {made.name: made for made in cuts(described["snli"])}
+    return {**WORLD_SETS, **described, **biased}

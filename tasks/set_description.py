@@ -22,13 +22,15 @@ class SetDescription:
         name: as it is spelled after `fewshot/`; the file's own name unless given.
         version: raised when the file's meaning changes while its data does not.
         data, config, revision: a data set on the Hub; the revision of a set of files is the SHA-256 of all of them.
-        train, test: splits on the Hub.
+        train, test: splits on the Hub; an empty train is that of a set which is there to be tested on.
         file, test_file, test_share: a CSV, TSV, JSONL or parquet file beside the TOML file instead, with the test rows
             in a second file, or as a share of the first (a fifth, by class, unless given).
+        each: a column of lists of records, each of which is a row; the field x of a column c is the column `c.x`.
         text, text_b: columns; several are joined by a space. With `text_b` an item is a pair.
         label: the column of classes.
         labels: the classes by name, in the order of a head's columns; those of the train rows unless given.
-        rename: what the data calls a class, and its name here.
+        rename: what the data calls a class, and its name here; two may get one name.
+        drop: classes, as the data calls them, whose rows are left out.
         score, range: the column of scores instead of classes, and the least and the greatest one.
         metrics: the first is the main one.
         title, licence: for the reader.
@@ -46,11 +48,13 @@ class SetDescription:
     file: str = ""
     test_file: str = ""
     test_share: float = 0.0
+    each: str = ""
     text: tuple[str, ...] = ("text",)
     text_b: tuple[str, ...] = ()
     label: str = ""
     labels: tuple[str, ...] = ()
     rename: tuple[tuple[str, str], ...] = ()
+    drop: tuple[str, ...] = ()
     score: str = ""
     range: tuple[float, float] = (0.0, 0.0)
     metrics: tuple[str, ...] = ()
@@ -93,7 +97,7 @@ def read_description(path: Path) -> SetDescription:
 
 def _typed(value: Any, key: str, path: Path) -> Any:
     """A key's value in the form of its field."""
-    if key in ("text", "text_b", "labels", "metrics"):
+    if key in ("text", "text_b", "labels", "drop", "metrics"):
         listed = [value] if isinstance(value, str) and key in ("text", "text_b") else value
         if isinstance(listed, list) and listed and all(isinstance(item, str) for item in listed):
             return tuple(listed)
@@ -114,7 +118,7 @@ def _typed(value: Any, key: str, path: Path) -> Any:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
         raise UserError(f"{path}: version must be a whole number from 1, and is {value!r}")
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and (value or key == "train"):
         return value
     raise UserError(f"{path}: {key} must be a string that is not empty, and is {value!r}")
 
@@ -136,7 +140,7 @@ def _check(values: Mapping[str, Any], path: Path) -> None:
         raise UserError(f"{path}: give either label (a column of classes) or score (a column of numbers)")
     if ("score" in values) != ("range" in values):
         raise UserError(f'{path}: score and range go together, as in score = "gold" and range = [0, 5]')
-    if "score" in values and (extra := [key for key in ("labels", "rename") if key in values]):
+    if "score" in values and (extra := [key for key in ("labels", "rename", "drop") if key in values]):
         raise UserError(f"{path}: {extra[0]} goes with classes; scores have none")
     labels = values.get("labels", ())
     if len(set(labels)) < len(labels) or len(labels) == 1:

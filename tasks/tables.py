@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,36 @@ def hub_table(data: str, config: str | None, split: str, revision: str, use: str
         DataUnavailableError: not to be had.
     """
     rows = load_split(data, config, split, revision, use)
-    names = {column: tuple(kind.names) for column, kind in rows.features.items() if hasattr(kind, "names")}
+    features = dict(rows.features)
+    for column, kind in rows.features.items():
+        if isinstance(fields := getattr(kind, "feature", None), Mapping):
+            features.update({f"{column}.{field}": inner for field, inner in fields.items()})
+    names = {column: tuple(kind.names) for column, kind in features.items() if hasattr(kind, "names")}
     where = " ".join(part for part in (data, config, split) if part)
     return Table(where, {column: rows[column] for column in rows.column_names}, names, own=False)
+
+
+def flattened(table: Table, each: str) -> Table:
+    """One row for every record in a column of lists of records, beside what its row has in other columns.
+
+    Args:
+        each: that column; the records' field x is the column `<each>.x`.
+
+    Raises:
+        UserError: there is no such column, or it holds something else; the first such row is named.
+    """
+    lists = list(table.column(each))
+    for place, records in enumerate(lists):
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+            raise UserError(f"{table.where}, row {place + 1}: {each} is no list of records; leave out each")
+    found = [record for records in lists for record in records]
+    columns: dict[str, Sequence[Any]] = {}
+    for name, values in table.columns.items():
+        if name != each:
+            columns[name] = [value for value, records in zip(values, lists, strict=True) for _ in records]
+    for field_name in dict.fromkeys(key for record in found for key in record):
+        columns[f"{each}.{field_name}"] = [record.get(field_name) for record in found]
+    return replace(table, columns=columns)
 
 
 def file_table(path: Path) -> Table:

@@ -13,7 +13,7 @@ from thawbench.tasks.fingerprint import Entry
 from thawbench.tasks.ir import Ir
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.pool import Pool, Source
-from thawbench.tasks.set_catalog import find_set, known_sets
+from thawbench.tasks.set_catalog import find_set, known_sets, named_set
 from thawbench.tasks.world.pools import WorldDocuments, WorldTexts
 
 _SOURCES: dict[str, Source] = {
@@ -24,7 +24,8 @@ _CORPUS = "corpus/"
 
 def known_trainsets() -> tuple[str, ...]:
     """The names worth listing; `corpus/` takes every retrieval task, and `@n` may follow a set that has labels."""
-    return (*sorted({*_SOURCES, *known_sets()}), *(f"{_CORPUS}{body.lower()}" for body in Ir.known()))
+    sets = (name for name in known_sets() if named_set(name).trains)
+    return (*sorted({*_SOURCES, *sets}), *(f"{_CORPUS}{body.lower()}" for body in Ir.known()))
 
 
 def trainset_info(name: str) -> TrainSetInfo:
