@@ -6,7 +6,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import f1_score
 
-from thawbench.errors import DegenerateError
+from thawbench.errors import DegenerateError, UserError
 from thawbench.tasks.classification_scores import chance_levels, class_scores, metrics, number_scores
 
 
@@ -27,6 +27,37 @@ def test_classes_that_are_numbers_are_ranked_as_numbers() -> None:
     found = class_scores(("spearman",), ["1", "2", "9", "10"], ["1", "2", "10", "9"])
     # ranks 1 2 3 4 against 1 2 4 3: 1 - 6 * 2 / (4 * 15)
     assert found["spearman"] == pytest.approx(0.8)
+
+
+def test_the_mean_absolute_error_of_ratings_is_the_one_worked_by_hand() -> None:
+    gold, predicted = ["1", "10", "8", "8"], ["3", "9", "8", "1"]
+    assert class_scores(("mae",), gold, predicted) == {"mae": (2 + 1 + 0 + 7) / 4}
+    # the median of 1, 8, 8 and 10 is 8
+    assert chance_levels(("mae",), gold) == {"mae": (7 + 0 + 0 + 2) / 4}
+    (metric,) = metrics(("mae",), {"mae": 2.25})
+    assert (metric.direction, metric.lower, metric.upper, metric.chance) == ("down", 0.0, None, 2.25)
+
+
+def test_no_class_is_a_better_constant_rating_than_chance_says() -> None:
+    gold = ["1", "1", "4", "5", "9", "10"]
+    constants = [class_scores(("mae",), gold, [label] * len(gold))["mae"] for label in gold]
+    assert chance_levels(("mae",), gold)["mae"] == pytest.approx(min(constants))
+
+
+def test_coarse_accuracy_asks_for_the_right_group_alone() -> None:
+    groups = {"cat": "animal", "dog": "animal", "oak": "plant"}
+    gold, predicted = ["cat", "dog", "oak", "rain"], ["dog", "oak", "oak", "rain"]
+    found = class_scores(("accuracy", "coarse_accuracy"), gold, predicted, groups)
+    assert found == {"accuracy": 0.5, "coarse_accuracy": 0.75}
+    assert chance_levels(("accuracy", "coarse_accuracy"), gold, groups) == {"accuracy": 0.25, "coarse_accuracy": 0.5}
+    (metric,) = metrics(("coarse_accuracy",), {"coarse_accuracy": 0.5})
+    assert (metric.direction, metric.lower, metric.upper) == ("up", 0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["mae", "spearman"])
+def test_a_class_that_is_no_number_is_told_in_one_line(name: str) -> None:
+    with pytest.raises(UserError, match=f"{name} reads classes as numbers, and one of them is none .*'good'"):
+        class_scores((name,), ["1", "good"], ["good", "1"])
 
 
 def test_numbers_correlate_as_worked_by_hand() -> None:
