@@ -87,7 +87,7 @@ def _split(table: Table, description: SetDescription) -> Split:
     texts = _inputs(table, description.text)
     others = _inputs(table, description.text_b) if description.text_b else [None] * len(texts)
     column = table.column(description.score or description.label)
-    rename = dict(description.rename)
+    rename, paths = dict(description.rename), description.paths
     rows: list[Labelled] = []
     places: list[int] = []
     for place, (a, b, value) in enumerate(zip(texts, others, column, strict=True)):
@@ -113,7 +113,7 @@ def _split(table: Table, description: SetDescription) -> Split:
             if description.labels and label not in description.labels:
                 told = unknown("label", label, description.labels)
                 raise UserError(f"{table.where}, row {place + 1} has an {told}")
-            rows.append(Labelled(item, label=label))
+            rows.append(Labelled(item, label=label, path=paths.get(label, ())))
         places.append(place)
     if not rows:
         raise UserError(

@@ -94,7 +94,7 @@ class FewShot(Fingerprinted):
                 "version": self._version,
                 "rows": len(gold),
                 "left_out": splits.test.left_out,
-                "chance": dict(chance_levels(self.labelled.metrics, gold)),
+                "chance": dict(chance_levels(self.labelled.metrics, gold, splits.test.groups)),
             }
             return Entry(self._stem, self.labelled.data, self.revision, found, facts)
 

@@ -33,7 +33,7 @@ def head_scores(task: str, adapted: Adapted, head: str, target: Target, test: Sp
         gold = [str(row.label) for row in test.rows]
         predicted = [given.classes[column] for column in raw.argmax(axis=1)]
         listed = [ScoredRow(*row) for row in zip(rows, gold, predicted, strict=True)]
-        return Scores(class_scores(names, gold, predicted), rows=tuple(listed))
+        return Scores(class_scores(names, gold, predicted, test.groups), rows=tuple(listed))
     truth = [float(cast("float", row.score)) for row in test.rows]
     numbers = [float(value) for value in raw[:, 0]]
     listed = [ScoredRow(*row) for row in zip(rows, truth, numbers, strict=True)]

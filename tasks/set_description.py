@@ -3,13 +3,14 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from thawbench.errors import UserError, unknown
-from thawbench.tasks.classification_scores import CLASS_METRICS, SCORE_METRICS
+from thawbench.tasks.classification_scores import BESIDE, CLASS_METRICS, SCORE_METRICS
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
@@ -31,8 +32,9 @@ class SetDescription:
         labels: the classes by name, in the order of a head's columns; those of the train rows unless given.
         rename: what the data calls a class, and its name here; two may get one name.
         drop: classes, as the data calls them, whose rows are left out.
+        groups: what stands above the classes: each group and the classes and groups in it.
         score, range: the column of scores instead of classes, and the least and the greatest one.
-        metrics: the first is the main one.
+        metrics: the first is the main one. With groups there is coarse accuracy beside those that are given.
         title, licence: for the reader.
         folder: where the file lies.
     """
@@ -55,11 +57,24 @@ class SetDescription:
     labels: tuple[str, ...] = ()
     rename: tuple[tuple[str, str], ...] = ()
     drop: tuple[str, ...] = ()
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     score: str = ""
     range: tuple[float, float] = (0.0, 0.0)
     metrics: tuple[str, ...] = ()
     title: str = ""
     licence: str = ""
+
+    @property
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """The way down to everything that is in a group, from the top: its groups and itself."""
+        above = _above(self.groups)
+        found = {}
+        for name in above:
+            way = [name]
+            while way[0] in above:
+                way.insert(0, above[way[0]])
+            found[name] = tuple(way)
+        return found
 
 
 def read_description(path: Path) -> SetDescription:
@@ -87,6 +102,8 @@ def read_description(path: Path) -> SetDescription:
     if "score" not in values:
         values.setdefault("label", "label")
     values.setdefault("metrics", ("spearman", "pearson") if "score" in values else ("accuracy", "macro_f1", "mcc"))
+    if "groups" in values and "coarse_accuracy" not in values["metrics"]:
+        values["metrics"] = (*values["metrics"], "coarse_accuracy")
     if "file" in values:
         if "test_file" not in values:
             values.setdefault("test_share", 0.2)
@@ -99,13 +116,17 @@ def _typed(value: Any, key: str, path: Path) -> Any:
     """A key's value in the form of its field."""
     if key in ("text", "text_b", "labels", "drop", "metrics"):
         listed = [value] if isinstance(value, str) and key in ("text", "text_b") else value
-        if isinstance(listed, list) and listed and all(isinstance(item, str) for item in listed):
+        if _strings(listed):
             return tuple(listed)
         raise UserError(f"{path}: {key} must be a list of strings, and is {value!r}")
     if key == "rename":
         if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
             return tuple(value.items())
         raise UserError(f'{path}: rename must be a table such as {{ neg = "negative" }}, and is {value!r}')
+    if key == "groups":
+        if isinstance(value, dict) and all(_strings(items) for items in value.values()):
+            return tuple((group, tuple(items)) for group, items in value.items())
+        raise UserError(f'{path}: groups must be a table such as {{ pets = ["cat", "dog"] }}, and is {value!r}')
     if key == "range":
         if isinstance(value, list) and len(value) == 2 and all(_number(item) for item in value) and value[0] < value[1]:
             return (float(value[0]), float(value[1]))
@@ -121,6 +142,10 @@ def _typed(value: Any, key: str, path: Path) -> Any:
     if isinstance(value, str) and (value or key == "train"):
         return value
     raise UserError(f"{path}: {key} must be a string that is not empty, and is {value!r}")
+
+
+def _strings(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def _number(value: Any) -> bool:
@@ -140,15 +165,43 @@ def _check(values: Mapping[str, Any], path: Path) -> None:
         raise UserError(f"{path}: give either label (a column of classes) or score (a column of numbers)")
     if ("score" in values) != ("range" in values):
         raise UserError(f'{path}: score and range go together, as in score = "gold" and range = [0, 5]')
-    if "score" in values and (extra := [key for key in ("labels", "rename", "drop") if key in values]):
+    if "score" in values and (extra := [key for key in ("labels", "rename", "drop", "groups") if key in values]):
         raise UserError(f"{path}: {extra[0]} goes with classes; scores have none")
     labels = values.get("labels", ())
     if len(set(labels)) < len(labels) or len(labels) == 1:
         raise UserError(f"{path}: labels must be at least two different names, and are {', '.join(labels)}")
     possible = SCORE_METRICS if "score" in values else CLASS_METRICS
-    for metric in values.get("metrics", ()):
+    metrics = values.get("metrics", ())
+    for metric in metrics:
         if metric not in possible:
             raise unknown(f"metric of {path}", metric, possible)
+    if metrics and metrics[0] in BESIDE:
+        raise UserError(f"{path}: {metrics[0]} cannot be the first metric, which is the main one; put accuracy first")
+    if "coarse_accuracy" in metrics and "groups" not in values:
+        raise UserError(f'{path}: coarse_accuracy needs groups, as in groups = {{ pets = ["cat", "dog"] }}')
+    _check_groups(values.get("groups", ()), labels, path)
+
+
+def _check_groups(groups: Sequence[tuple[str, tuple[str, ...]]], labels: Sequence[str], path: Path) -> None:
+    above = _above(groups)
+    if twice := [name for name, count in Counter(name for _, items in groups for name in items).items() if count > 1]:
+        raise UserError(f"{path}: {twice[0]} is in two groups; a class has one way down to it")
+    named = {group for group, _ in groups}
+    if both := sorted(named & set(labels)):
+        raise UserError(f"{path}: {both[0]} is a class and a group; give the group another name")
+    for name in above:
+        if labels and name not in named and name not in labels:
+            raise unknown(f"class or group in groups of {path}", name, {*labels, *named})
+        top, steps = name, 0
+        while top in above:
+            top, steps = above[top], steps + 1
+            if steps > len(above):
+                raise UserError(f"{path}: {name} is in a group that is in it; groups must have a top")
+
+
+def _above(groups: Sequence[tuple[str, tuple[str, ...]]]) -> dict[str, str]:
+    """The group of everything that is in one."""
+    return {name: group for group, items in groups for name in items}
 
 
 def _digest(description: str, files: list[Path], path: Path) -> str:

@@ -23,11 +23,15 @@ class _Part:
     Attributes:
         rows: the part out of the world.
         item: one of its rows with class or score.
+        version: see `LabelledSet.version`.
+        beside: metrics that this part has beside the usual ones.
     """
 
     target: Target
     rows: Callable[[World], rows.Split[Any]]
     item: Callable[[Any], Labelled]
+    version: int = 1
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class WorldSet(LabelledSet):
 
     @property
     def version(self) -> int:
-        return 1
+        return _PARTS[self.part].version
 
     @property
     def data(self) -> str:
@@ -63,7 +67,8 @@ class WorldSet(LabelledSet):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        return ("accuracy", "macro_f1", "mcc") if self.classes else ("spearman", "pearson")
+        usual = ("accuracy", "macro_f1", "mcc") if self.classes else ("spearman", "pearson")
+        return (*usual, *_PARTS[self.part].beside)
 
     __hash__ = LabelledSet.__hash__
 
@@ -121,7 +126,7 @@ _POLARITY = ClassTarget(("negative", "positive"))
 _PARTS = {
     **{domain: _Part(_POLARITY, partial(_sentiment, domain), _opinion) for domain in DOMAINS},
     "topics": _Part(ClassTarget(COARSE), lambda world: world.topics, _topic),
-    "topics_fine": _Part(ClassTarget(FINE), lambda world: world.topics, _fine_topic),
+    "topics_fine": _Part(ClassTarget(FINE), lambda world: world.topics, _fine_topic, 2, ("coarse_accuracy",)),
     "nli": _Part(ClassTarget(_RELATIONS), lambda world: world.inference, _inference),
     "sts": _Part(ScoreTarget(0.0, 5.0), lambda world: world.similarity, _similarity),
 }

@@ -125,6 +125,33 @@ def test_scores_are_correlated_and_constant_ones_are_degenerate(tmp_path: Path, 
         measure(task, {"x": ScoreTarget(0.0, 1.0)}, dict.fromkeys(table, (1.0,)))
 
 
+def test_coarse_accuracy_is_beside_the_others_where_classes_are_in_groups(tmp_path: Path, mine: FewShot) -> None:
+    names = ["cat", "dog", "oak", "rain"]
+    (tmp_path / "kinds.csv").write_text(
+        "text,label\n" + "\n".join(f"{name} {row},{name}" for name in names for row in "ab")
+    )
+    (tmp_path / "kinds_test.csv").write_text("text,label\n" + "\n".join(f"{name},{name}" for name in names))
+    (tmp_path / "kinds.toml").write_text(
+        'file = "kinds.csv"\ntest_file = "kinds_test.csv"\n'
+        '[groups]\nliving = ["animal", "plant"]\nanimal = ["cat", "dog"]\nplant = ["oak"]\n'
+    )
+    register_set(tmp_path / "kinds.toml")
+    task = FewShot.resolve("kinds")
+    answers = {"cat": "dog", "dog": "oak", "oak": "oak", "rain": "cat"}
+    table = {name: [float(answers[name] == other) for other in names] for name in names}
+    scores, _ = measure(task, {"kinds": ClassTarget(tuple(names))}, table)
+
+    assert {row.label: row.path for row in load_trainset("kinds", 0).labelled} == {
+        "cat": ("living", "animal", "cat"),
+        "dog": ("living", "animal", "dog"),
+        "oak": ("living", "plant", "oak"),
+        "rain": (),
+    }
+    assert (scores.scalars["accuracy"], scores.scalars["coarse_accuracy"]) == (0.25, 0.75)
+    coarse = task.metrics[-1]
+    assert (coarse.name, coarse.main, coarse.chance) == ("coarse_accuracy", False, 0.75)
+
+
 def test_samples_are_nested_and_balanced_and_another_seed_takes_others(mine: FewShot) -> None:
     taken = [{row.input for row in (*data.labelled, *data.dev.labelled)} for data in map(_load, (4, 6))]
     assert taken[0] < taken[1]
@@ -199,6 +226,7 @@ COUNTS = {
     "mnli": (3, 9999, 9815),
     "mpqa": (2, 7546, 2000),
     "mrpc": (2, 3668, 408),
+    "newsgroups": (20, 11659, 7962),
     "qnli": (2, 9999, 5463),
     "rotten_tomatoes": (2, 8530, 1066),
     "rte": (2, 2490, 277),
@@ -227,7 +255,8 @@ def test_a_shipped_set_loads_with_its_known_counts(name: str) -> None:
     labelled = named_set(name)
     pool, splits = labelled.load(), labelled.splits()
     assert (len(pool), len(splits.test.rows)) == (train, test)
-    assert splits.test.left_out == (200 if name == "yelp2" else 0)  # three stars
+    left_out = {"yelp2": 200, "newsgroups": 21}  # three stars; nothing but headers, quotes and footers
+    assert splits.test.left_out == left_out.get(name, 0)
     if classes:
         assert isinstance(splits.target, ClassTarget)
         assert len(splits.target.classes) == classes
@@ -264,6 +293,26 @@ def test_real_samples_are_nested_and_balanced_and_banking77_needs_78_rows() -> N
     with pytest.raises(UserError, match="take at least banking77@78"):
         trainset_info("banking77@20")
     assert len({row.label for row in load_trainset("banking77@78", 0).labelled}) == 77
+
+
+@pytest.mark.hub
+@pytest.mark.usefixtures("needs_hub")
+def test_cross_posts_are_left_out_and_each_newsgroup_stands_under_one_of_six_groups() -> None:
+    labelled = named_set("newsgroups")
+    splits, pool = labelled.splits(), labelled.load()
+    assert isinstance(splits.target, ClassTarget)
+    assert (splits.train.left_out, pool.dropped) == (35, 35 + 320)  # empty ones; and those that are test posts too
+    assert Counter(splits.test.groups.values()) == {
+        "computers": 5,
+        "recreation": 4,
+        "science": 4,
+        "for_sale": 1,
+        "politics": 3,
+        "religion": 3,
+    }
+    assert {row.path for row in pool.labelled} == {(splits.test.groups[name], name) for name in splits.target.classes}
+    chance = {metric.name: metric.chance for metric in FewShot.resolve("newsgroups").metrics}
+    assert chance["coarse_accuracy"] == pytest.approx(1988 / 7962)  # computers
 
 
 @pytest.mark.hub

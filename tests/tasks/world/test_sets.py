@@ -100,6 +100,10 @@ def test_topics_carry_the_way_down_to_their_fine_class() -> None:
     assert all(row.path[1] == row.label for row in fine.labelled)
     assert isinstance(fine.target, ClassTarget)
     assert len(fine.target.classes) == 12
+    metrics = [
+        [metric.name for metric in FewShot.resolve(f"world/{name}@100").metrics] for name in ("topics", "topics_fine")
+    ]
+    assert metrics[1] == [*metrics[0], "coarse_accuracy"]
 
 
 @pytest.mark.parametrize("name", ["nli", "sts"])
