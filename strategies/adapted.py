@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -65,12 +65,23 @@ class Head(Protocol):
 
 
 @dataclass(frozen=True)
+class Memory:
+    """What a step keeps of its train set for steps on other sets; each kind is a class of its own."""
+
+    train_set: str
+
+
+MemoryT = TypeVar("MemoryT", bound=Memory)
+
+
+@dataclass(frozen=True)
 class AdaptedEncoder:
     """An encoder as some steps left it; see `contracts.Adapted`.
 
     Attributes:
         source: None if it makes no vectors.
         mlm_head: the `mlm_head.MlmHead` that a step has tuned; None leaves it to what lies beside the backbone.
+        memory: what the steps so far have kept, the latest last.
     """
 
     source: VectorSource | None
@@ -80,6 +91,7 @@ class AdaptedEncoder:
     trace: tuple[TraceRow, ...] = ()
     has_layers: bool = False
     mlm_head: nn.Module | None = None
+    memory: tuple[Memory, ...] = ()
 
     @property
     def heads(self) -> Mapping[str, Target]:
@@ -116,6 +128,15 @@ class AdaptedEncoder:
     def hidden_states(self, texts: Sequence[str]) -> Iterator[HiddenStates]:
         """Every layer of every token, one text at a time."""
         return self._source().hidden_states(texts)
+
+    def remembered(self, kind: type[MemoryT], but: str) -> list[MemoryT]:
+        """What the steps so far have kept of this kind, of all train sets but one."""
+        return [kept for kept in self.memory if isinstance(kept, kind) and kept.train_set != but]
+
+    def remembering(self, kept: Memory) -> "AdaptedEncoder":
+        """The same with one memory more, in the place of an older one of its kind and train set."""
+        others = (old for old in self.memory if (type(old), old.train_set) != (type(kept), kept.train_set))
+        return dataclasses.replace(self, memory=(*others, kept))
 
     def save(self, folder: Path) -> None:
         """Write state.safetensors, state.json and, if something was trained, trace.parquet."""

@@ -89,15 +89,37 @@ class Classification:
         """Train rows of like length."""
         return bucketed(self._train.lengths, self._batch_size, generator(self._seed, "batches", epoch))
 
+    @property
+    def rows(self) -> int:
+        """How many there are to train on."""
+        return len(self._train.gold)
+
+    @property
+    def items(self) -> Items:
+        """What a vector stands for."""
+        return self._head.items
+
+    def read_by(self, body: Body) -> list[FloatArray]:
+        """What a body makes of all train rows, dropout off: vectors (rows, dim), of siamese pairs first and second."""
+        return self._vectors(body, self._train, slice(None))
+
     def loss(self, batch: NDArray[np.intp], step: int) -> Tensor:
         """Of these rows."""
+        return self.loss_of(self.answers(batch))
+
+    def loss_of(self, answers: Answers) -> Tensor:
+        """What is lowered, of such answers."""
+        return self._loss(self._head, self._target, answers)
+
+    def answers(self, batch: NDArray[np.intp]) -> Answers:
+        """What body and head make of these rows."""
         tokens = [side[row] for side in self._train.sides for row in batch]
         types = [text.types for text in tokens] if self._head.items == "joint" else None
         vectors = self._body.forward([text.ids for text in tokens], types)
         logits = self._head(*torch.split(vectors, len(batch)))
         classes = isinstance(self._target, ClassTarget)
         truth = torch.from_numpy(self._train.gold[batch].astype(np.int64 if classes else np.float32))
-        return self._loss(self._head, self._target, Answers(batch, vectors, logits, truth.to(logits.device)))
+        return Answers(batch, vectors, logits, truth.to(logits.device))
 
     def dev_score(self) -> float | None:
         """Accuracy, or Spearman's correlation."""
@@ -109,16 +131,19 @@ class Classification:
 
     def _dev_logits(self, rows: slice) -> FloatArray:
         leave_if_asked()
+        return ClassifierHead(self._target, self._head).logits(*self._vectors(self._body, self._dev, rows))
+
+    def _vectors(self, body: Body, table: "Table", rows: slice) -> list[FloatArray]:
         vectors = []
-        for side in self._dev.sides:
+        for side in table.sides:
             ids, types = [text.ids for text in side[rows]], [text.types for text in side[rows]]
-            vectors.append(self._body.vectors(ids, types if self._head.items == "joint" else None))
-        return ClassifierHead(self._target, self._head).logits(*vectors)
+            vectors.append(body.vectors(ids, types if self._head.items == "joint" else None))
+        return vectors
 
 
-def head_block(head: Classifier, lr_scale: float = 1.0) -> Block:
+def head_block(head: Classifier, lr_scale: float = 1.0, name: str = "head") -> Block:
     """A head's weights as a block."""
-    return Block("head", dict(head.named_parameters()), lr_scale)
+    return Block(name, dict(head.named_parameters()), lr_scale)
 
 
 @dataclass(frozen=True)

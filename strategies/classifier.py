@@ -48,6 +48,11 @@ class Classifier(nn.Module):
                 nn.init.zeros_(layer.bias)
 
     @property
+    def dim(self) -> int:
+        """Components of the vectors that it reads."""
+        return self.scale.numel() // (4 if self.items == "siamese" else 1)
+
+    @property
     def last(self) -> nn.Linear:
         """The layer that gives the logits."""
         layer = self.layers[-1]
@@ -125,10 +130,9 @@ class ClassifierHead:
             vectors = [made[left], made[right]]
         else:
             vectors = [adapted.encode([str(item) for item in inputs])]
-        expected = self.module.scale.numel() // (4 if self.module.items == "siamese" else 1)
-        if vectors[0].shape[1] != expected:
+        if vectors[0].shape[1] != self.module.dim:
             raise NotApplicableError(
-                f"the head was trained on vectors of {expected} components and got {vectors[0].shape[1]}: "
+                f"the head was trained on vectors of {self.module.dim} components and got {vectors[0].shape[1]}: "
                 "a later step changed their width"
             )
         return vectors

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
-import torch
 from torch import Tensor
 
 from thawbench.contracts import Adapt, Adapted, Budget, Provides, ScoreTarget, Seeds, Signal, State, Target, TrainSet
@@ -18,12 +17,15 @@ from thawbench.strategies.classifier import Classifier, ClassifierHead, HeadKind
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_features import are_pairs
 from thawbench.strategies.randomness import seeded
-from thawbench.strategies.readout import LinearReadout, target_from_json, target_to_json, with_head
+from thawbench.strategies.readout import LinearReadout, with_head
+from thawbench.strategies.together import Together, head_from, head_to_json, head_to_tensors
 from thawbench.strategies.trainable import Body, apart
-from thawbench.strategies.training import Schedule, train
+from thawbench.strategies.training import Objective, Schedule, train
 
 HEAD = "head."
 """What the names of a head's tensors begin with in the state that is left."""
+
+_OTHER = "other_head."
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ class FinetuneConfig:
 class Finetune(BaseStrategy):
     """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is.
 
-    What tunes more gently derives from this and says only what is other: `recipes`, `blocks`, `loss`, `in_training`.
+    What tunes more gently derives from this and says only what is other: `recipes`, `blocks`, `loss`, `objective`,
+    `in_training`.
     Until it has a search of its own it takes what was chosen for this one, so that the two differ in nothing else.
 
     Attributes:
@@ -108,40 +111,58 @@ class Finetune(BaseStrategy):
         Raises:
             NotApplicableError: there are no labels or none of the kind that is needed, or no encoder to tune.
         """
-        if not data.labelled or data.target is None:
-            raise NotApplicableError(f"{data.name} has no labelled rows to tune on")
-        if self.classes_only and isinstance(data.target, ScoreTarget):
-            raise NotApplicableError(f"{data.name} has scores and no classes, {self.classes_only}")
-        items: Items = self.config.pairs if are_pairs([row.input for row in data.labelled]) else "texts"
         before = Body.of(start.source)
+        own = self.new_head(data, before, seeds)
         body = before.copy(self.config.dropout)
-        with seeded(seeds.init, "head"):
-            head = Classifier(self.config.head, items, body.dim, outputs_of(data.target), self.config.dropout)
-        head.to(body.encoder.info.device)
-        warm = self.warm_start(start, data, head)
-        schedule = replace(self.schedule(len(data.labelled), budget), start_counts=warm)
+        warm = self.warm_start(start, data, own.module)
+        rows = sum(len(each.labelled) for each in (*data.earlier, data))
+        schedule = replace(self.schedule(rows, budget), start_counts=warm)
         recipe = self.recipes[self.config.recipe]
         scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
         with self.in_training(body, before, seeds) as network:
-            objective = Classification(
+            lesson = Classification(
                 network,
-                head,
+                own.module,
                 data,
-                data.target,
+                own.target,
                 batch_size=self.config.batch_size,
                 seed=seeds.order,
-                blocks=[*self.blocks(network), head_block(head, scale)],
+                blocks=[*self.blocks(network), head_block(own.module, scale)],
                 loss=self.loss,
             )
+            objective = self.objective(lesson, network, start, data, seeds)
             trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
+        tensors, values = {**body.changed(before), **head_to_tensors(own, HEAD)}, head_to_json(data.name, own)
+        if isinstance(objective, Together) and objective.heads:
+            values["others"] = [head_to_json(name, other) for name, other in objective.heads.items()]
+            for place, other in enumerate(objective.heads.values()):
+                tensors |= head_to_tensors(other, f"{_OTHER}{place}.")
         return Learned(
-            {**body.changed(before), **{HEAD + name: w.numpy(force=True) for name, w in head.state_dict().items()}},
-            {"set": data.name, "target": target_to_json(data.target), "head": head.kind, "items": items},
+            tensors,
+            values,
             trained.trace,
             trained.dev_score,
             trained.trainable_parameters,
             total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
         )
+
+    def new_head(self, data: TrainSet, body: Body, seeds: Seeds, place: int = 0) -> ClassifierHead:
+        """A head for a set, its weights drawn anew.
+
+        Args:
+            place: one of its own for each head of a fit.
+
+        Raises:
+            NotApplicableError: there are no labels or none of the kind that is needed.
+        """
+        if not data.labelled or data.target is None:
+            raise NotApplicableError(f"{data.name} has no labelled rows to tune on")
+        if self.classes_only and isinstance(data.target, ScoreTarget):
+            raise NotApplicableError(f"{data.name} has scores and no classes, {self.classes_only}")
+        items: Items = self.config.pairs if are_pairs([row.input for row in data.labelled]) else "texts"
+        with seeded(seeds.init, "head", place):
+            head = Classifier(self.config.head, items, body.dim, outputs_of(data.target), self.config.dropout)
+        return ClassifierHead(data.target, head.to(body.encoder.info.device))
 
     @contextmanager
     def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
@@ -159,6 +180,16 @@ class Finetune(BaseStrategy):
     def loss(self, head: Classifier, target: Target, answers: Answers) -> Tensor:
         """What is lowered: by default the head's own loss."""
         return head_loss(head, target, answers)
+
+    def objective(
+        self, lesson: Classification, body: Body, start: AdaptedEncoder, data: TrainSet, seeds: Seeds
+    ) -> Objective[Any]:
+        """What is trained: by default the lesson alone, which is the head's loss on the set's rows.
+
+        Args:
+            body: as it is trained.
+        """
+        return lesson
 
     def warm_start(self, start: AdaptedEncoder, data: TrainSet, head: Classifier) -> bool:
         """Let the head begin where the start's head for this train set is, if it is of a kind that can.
@@ -190,16 +221,13 @@ class Finetune(BaseStrategy):
         )
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
-        """The start with the tuned weights, and the head."""
+        """The start with the tuned weights, and all heads that were trained."""
         encoder = encoder_of(start)
-        of_head, of_body = apart(state.tensors, HEAD)
+        of_head, rest = apart(state.tensors, HEAD)
+        of_others, of_body = apart(rest, _OTHER)
         body = Body.of(encoder.source).with_weights(of_body)
-        target = target_from_json(state.values["target"])
-        kind, items = (cast(Any, state.values[name]) for name in ("head", "items"))
-        with seeded(0, "overwritten"):  # a layer draws its first weights, whoever replaces them
-            head = Classifier(kind, items, body.dim, outputs_of(target))
-        head.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in of_head.items()})
-        head.to(body.encoder.info.device)
         source = body.source() if of_body else encoder.source
         adapted = replace(encoder, source=source, state=state, trace=())
-        return with_head(adapted, str(state.values["set"]), ClassifierHead(target, head))
+        for place, values in enumerate(cast(Any, state.values.get("others", []))):
+            adapted = with_head(adapted, *head_from(values, apart(of_others, f"{place}.")[0], body))
+        return with_head(adapted, *head_from(state.values, of_head, body))

@@ -3,7 +3,7 @@
 Both are named by the SHA-256 of their canonical JSON, so that whatever changes a score changes the name.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 from thawbench.contracts import Adapted, Budget, Json, Seeds, Strategy, Stream, Task, TrainSetInfo
@@ -32,6 +32,10 @@ class Step:
     streams: frozenset[Stream]
     budget: Budget
 
+    def same_method(self, other: "Step") -> bool:
+        """Whether the two differ in nothing but what they are fitted on."""
+        return replace(self, train=None).identity() == replace(other, train=None).identity()
+
     def identity(self) -> dict[str, Json]:
         """All that tells this step from another, as plain JSON."""
         train: Json = None
@@ -54,7 +58,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A backbone and the steps taken from it, in order."""
+    """A backbone and the steps taken from it, in order.
+
+    A step of a strategy of `whole_chain` begins where the first one like it began, and is fitted on the sets of all of
+    these.
+    """
 
     backbone: BackboneInfo
     steps: tuple[Step, ...]
@@ -76,6 +84,22 @@ class Adaptation:
     def key(self) -> str:
         """SHA-256 of the identity."""
         return key_of(self.identity())
+
+    @property
+    def begin(self) -> int:
+        """How many steps are done where the last one begins."""
+        before = len(self.steps) - 1
+        last = self.steps[-1]
+        if not last.strategy.whole_chain:
+            return before
+        return next(place for place, step in enumerate(self.steps) if step.same_method(last))
+
+    @property
+    def fitted_on(self) -> tuple[TrainSetInfo, ...]:
+        """The sets that the last step is fitted on, each once, its own last; none if it looks at no data."""
+        last = self.steps[-1]
+        alike = [step.train for step in self.steps[:-1] if last.strategy.whole_chain and step.same_method(last)]
+        return (*dict.fromkeys(info for info in alike if info and info != last.train), *filter(None, [last.train]))
 
     def prefixes(self) -> tuple["Adaptation", ...]:
         """The adaptations on the way here, this one last; the bare backbone is not among them."""

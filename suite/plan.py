@@ -221,7 +221,7 @@ def _cell(
             if own is None and strategy.fits_on_corpus and task.corpus:
                 own = task.corpus
             info = _info(own or train, infos) if strategy.consumes else None
-            reason = reason or _lacking(strategy, info)
+            reason = reason or _lacking(strategy, info) or (_lost(row, spec) if len(chain) > 1 else "")
             steps.append(_step(strategy, version, info, seeds, budget))
             gives = strategy.provides_on(info.signals if info else frozenset())
         if task.needs is Provides.CLASSES and task.needs not in gives and Provides.VECTORS in gives:
@@ -257,6 +257,17 @@ def _lacking(strategy: Strategy, info: TrainSetInfo | None) -> str:
     if info is None or strategy.consumes & info.signals:
         return ""
     return f"{strategy.name} learns from {_list(strategy.consumes)}; {info.name} has {_list(info.signals)}"
+
+
+def _lost(row: _Row, spec: Spec) -> str:
+    """Why a strategy may not stand in its row on a chain: it begins where its first turn began, below later ones."""
+    before = [other.name for other in row.specs[: row.specs.index(spec)] if not other.get("train")]
+    if not before or not _strategy(spec).whole_chain:
+        return ""
+    return (
+        f"{spec.name} begins where the chain does, so that all but the first turn of {before[0]} would be lost; "
+        f"give {before[0]} one set of its own, as in {before[0]}:train=NAME"
+    )
 
 
 def _step(strategy: Strategy, version: str, info: TrainSetInfo | None, seeds: Seeds, budget: Budget) -> Step:

@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 from thawbench.contracts import Adapted, Seeds, Strategy, TrainSet
@@ -44,7 +45,7 @@ class AdaptationStore:
             self._backbones[adaptation.backbone] = load_backbone(adaptation.backbone)
         trail: list[Adapted] = [self._backbones[adaptation.backbone]]
         for prefix in adaptation.prefixes():
-            trail.append(self._step(trail[-1], prefix))
+            trail.append(self._step(trail[prefix.begin], prefix))
         return tuple(trail)
 
     def trace_path(self, adaptation: Adaptation) -> Path:
@@ -99,7 +100,7 @@ class AdaptationStore:
         # beside the results, so that a fit that was killed goes on from where it was
         training = self._checkpoints / f".{adaptation.key}.training"
         with checkpointing(training):
-            adapted = step.strategy.fit(start, _rows(step), seeds=step.seeds, budget=step.budget, adapt=adapt)
+            adapted = step.strategy.fit(start, _rows(adaptation), seeds=step.seeds, budget=step.budget, adapt=adapt)
             self._keep(adapted, adaptation)
         with contextlib.suppress(OSError):  # not there if nothing was trained, not empty if another run still does
             training.rmdir()
@@ -127,7 +128,11 @@ class AdaptationStore:
             shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _rows(step: Step) -> TrainSet:
-    if step.train is None:
+def _rows(adaptation: Adaptation) -> TrainSet:
+    """What the last step is fitted on."""
+    sample = adaptation.steps[-1].seeds.sample
+    sets = [load_trainset(info.name, sample) for info in adaptation.fitted_on]
+    if not sets:
         return TrainSet(name="none", version=0, fingerprint="")
-    return load_trainset(step.train.name, step.seeds.sample)
+    *earlier, own = sets
+    return replace(own, earlier=tuple(earlier)) if earlier else own

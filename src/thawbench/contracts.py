@@ -118,6 +118,7 @@ class TrainSet:
         texts: the unlabelled pool, the whole train split.
         documents: the pool as lists of consecutive sentences.
         dev: a fifth of the rows, held out to choose by.
+        earlier: the sets before this one in a chain, for a strategy of `whole_chain`; no other gets them.
     """
 
     name: str
@@ -129,6 +130,7 @@ class TrainSet:
     texts: tuple[str, ...] = ()
     documents: tuple[tuple[str, ...], ...] = ()
     dev: Rows = field(default_factory=Rows)
+    earlier: tuple["TrainSet", ...] = ()
 
     @property
     def signals(self) -> frozenset[Signal]:
@@ -248,7 +250,7 @@ class Strategy(Protocol):
         draws: the seed streams that its result depends on, of `init` and `order`.
         asks_for: strategies that its fit asks `adapt` for; what was tuned for them is part of its version.
         tuned_as: the strategy whose tuned defaults hold for it as long as it has none of its own; empty for none.
-        whole_chain: fitted once from the backbone on all sets so far, instead of set after set.
+        whole_chain: at each set of a chain it is fitted on all sets so far, from where the chain began.
         fits_on_corpus: fitted on the documents of the task at hand, where it has some, and not on its train set.
         control: a yardstick and no contender; it may be degenerate without being at fault.
     """
