@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from thawbench.contracts import Budget, Provides, Seeds, Signal, Strategy, Stream, Task, TrainSetInfo
-from thawbench.errors import UserError, unknown
+from thawbench.errors import UserError
 from thawbench.names import (
     Spec,
     TaskName,
@@ -97,7 +97,7 @@ def make_plan(request: Request) -> Plan:
     infos: dict[str, TrainSetInfo] = {}
     cells: dict[str, Cell] = {}
     for name in names:
-        task = resolve_task(replace(name, options=()))
+        task = resolve_task(name)
         for row in rows:
             for triple in seeds:
                 cell = _cell(backbone, row, task, name, triple, request.budget, profile, infos)
@@ -180,16 +180,15 @@ def _task_names(asked: Sequence[str], profile: Profile) -> list[TaskName]:
                 raise UserError(
                     f"no task of profile {profile.name} matches {text!r}; it has {', '.join(profile.tasks)}"
                 )
-            suffix = f":{options}" if options else ""
-            found = [parse_task(match + suffix) for match in matched]
+            found = [parse_task(_with_options(match, options)) for match in matched]
         else:
             found = [parse_task(text)]
-        for name in found:
-            for key, _ in name.options:
-                if key != "train":
-                    raise unknown(f"option of task {name.family}/{name.body}", key, ["train"])
-            names.setdefault(str(name), name)
+        names.update((str(name), name) for name in found)
     return list(names.values())
+
+
+def _with_options(task: str, options: str) -> str:
+    return f"{task}{',' if ':' in task else ':'}{options}" if options else task
 
 
 def _cell(
@@ -205,7 +204,7 @@ def _cell(
     asked = dict(name.options).get("train") or profile.train.get(task.family)
     chain = parse_chain(asked) if asked else task.train
     follows = len(task.train) > 1
-    if asked and follows:
+    if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):
         raise UserError(f"{task.name} names its train sets itself; leave out train={asked}")
     steps: list[Step] = []
     ends: list[int] = []
@@ -234,7 +233,8 @@ def _cell(
     if task.needs not in gives and not read_out:
         given = ", ".join(sorted(what.value for what in gives))
         reason = reason or f"{task.name} measures {task.needs.value}; {last.name} gives {given}"
-    spelled = TaskName(name.family, task.name.partition("/")[2], name.options)
+    spelled = parse_task(task.name)
+    spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
     return Cell(
         adaptation=Adaptation(backbone, tuple(steps)),
         task=task,

@@ -1,7 +1,9 @@
 """Tasks by name."""
 
-from thawbench.contracts import Task
-from thawbench.errors import UserError
+from typing import cast
+
+from thawbench.contracts import FamilyWithOptions, Task
+from thawbench.errors import unknown
 from thawbench.names import TaskName, parse_task
 from thawbench.registry import families
 
@@ -10,12 +12,17 @@ def resolve_task(name: str | TaskName) -> Task:
     """The task of that name. The option `train` is the caller's and is left out here.
 
     Raises:
-        UserError: malformed, no such family or task (the nearest names are given), or an option that it lacks.
+        UserError: malformed; no such family, task or option (the nearest names are given), or a value out of range.
     """
     parsed = parse_task(name) if isinstance(name, str) else name
-    if extra := [key for key, _ in parsed.options if key != "train"]:
-        raise UserError(f"task {parsed} has no option {', '.join(extra)}; it takes train=NAME")
-    return families.get(parsed.family).resolve(parsed.body)
+    family = families.get(parsed.family)
+    optioned = cast("type[FamilyWithOptions]", family) if hasattr(family, "options") else None
+    given = {key: value for key, value in parsed.options if key != "train"}
+    known = optioned.options() if optioned else ()
+    for key in given:
+        if key not in known:
+            raise unknown(f"option of task {parsed.family}/{parsed.body}", key, ["train", *known])
+    return optioned.resolve(parsed.body, given) if optioned else family.resolve(parsed.body)
 
 
 def known_tasks() -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def order(name: str, sample_seed: int, rows: int) -> list[int]:
 
     It comes from a generator seeded by the SHA-256 of ("sample", seed, name), whatever n is asked for.
     """
-    return [int(index) for index in _generator(name, sample_seed).permutation(rows)]
+    return [int(index) for index in generator("sample", sample_seed, name).permutation(rows)]
 
 
 def balanced_order(name: str, sample_seed: int, classes: Sequence[str]) -> list[int]:
@@ -53,15 +53,15 @@ def balanced_order(name: str, sample_seed: int, classes: Sequence[str]) -> list[
     Args:
         classes: each row's class.
     """
-    generator = _generator(name, sample_seed)
+    draws = generator("sample", sample_seed, name)
     waiting: dict[str, list[int]] = {label: [] for label in sorted(set(classes))}
-    for row in generator.permutation(len(classes)):
+    for row in draws.permutation(len(classes)):
         waiting[classes[row]].append(int(row))
     taken: list[int] = []
     turn = 0
     queues = list(waiting.values())
     while queues:
-        taken.extend(queues[place][turn] for place in generator.permutation(len(queues)))
+        taken.extend(queues[place][turn] for place in draws.permutation(len(queues)))
         turn += 1
         queues = [queue for queue in queues if len(queue) > turn]
     return taken
@@ -103,8 +103,9 @@ def dev_rows(strata: Sequence[str | float | None], share: float = _DEV_SHARE) ->
     return frozenset(chosen)
 
 
-def _generator(name: str, sample_seed: int) -> np.random.Generator:
-    digest = hashlib.sha256(json.dumps(["sample", sample_seed, name]).encode()).digest()
+def generator(*key: str | int) -> np.random.Generator:
+    """A generator of its own for what the key names, seeded by its SHA-256."""
+    digest = hashlib.sha256(json.dumps(key).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
 
 

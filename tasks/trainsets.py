@@ -1,4 +1,4 @@
-"""Train sets by name: `nli`, labelled sets, `corpus/<IR set>`, `docs/…`, and `name@n` for n rows of a sample."""
+"""Train sets by name: `nli`, labelled sets, `corpus/<IR set>`, `docs/…`; `name@n` is n rows, `name@n~case-1` noisy."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import cast
 
 from thawbench.contracts import ClassTarget, Json, Rows, ScoreTarget, Signal, Target, TrainSet, TrainSetInfo
 from thawbench.errors import UserError, unknown
-from thawbench.tasks import fingerprint, sampling
+from thawbench.tasks import fingerprint, sampling, train_noise
 from thawbench.tasks.corpus import Corpus
 from thawbench.tasks.documents import NewsgroupDocuments, WikiTextDocuments
 from thawbench.tasks.fingerprint import Entry
@@ -14,6 +14,7 @@ from thawbench.tasks.ir import Ir
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.pool import Pool, Source
 from thawbench.tasks.set_catalog import find_set, known_sets, named_set
+from thawbench.tasks.train_noise import TrainNoise
 from thawbench.tasks.world.pools import WorldDocuments, WorldTexts
 
 _SOURCES: dict[str, Source] = {
@@ -32,17 +33,19 @@ def trainset_info(name: str) -> TrainSetInfo:
     """What planning needs, out of the manifest if the set was seen before; otherwise its rows are loaded.
 
     Raises:
-        UserError: no such set (the nearest names are given), or n is more than its rows or too few for its classes.
+        UserError: no such set (the nearest names are given), n is more than its rows or too few for its classes, or
+            noise that it cannot have.
         DataUnavailableError: never seen, and not to be had now.
     """
-    source, taken = _parse(name)
+    source, taken, noise = _parse(name)
     entry = _seen(source) or _loaded(source)[1]
     target = _target(entry.facts["target"])
     _count(source.name, taken, cast("int", entry.facts["rows"]), target)
+    noise.check(source.name, target)
     return TrainSetInfo(
-        name=sampling.spelled(source.name, taken),
+        name=sampling.spelled(source.name, taken) + noise.suffix,
         version=source.version,
-        fingerprint=entry.fingerprint,
+        fingerprint=noise.fingerprint(entry.fingerprint),
         signals=frozenset(Signal(signal) for signal in cast("list[str]", entry.facts["signals"])),
         target=target,
     )
@@ -52,22 +55,28 @@ def load_trainset(name: str, sample_seed: int) -> TrainSet:
     """The rows: those that the sample seed takes, a fifth of them as dev, and the whole unlabelled pool.
 
     Raises:
-        UserError: no such set (the nearest names are given), or n is more than its rows or too few for its classes.
+        UserError: no such set (the nearest names are given), n is more than its rows or too few for its classes, or
+            noise that it cannot have.
         DataUnavailableError: not to be had, or not the rows of the manifest.
     """
-    source, taken = _parse(name)
+    source, taken, noise = _parse(name)
     pool, entry = _loaded(source)
     count = _count(source.name, taken, len(pool), pool.target)
+    noise.check(source.name, pool.target)
     sample = _order(source.name, sample_seed, pool)[:count]
     dev: frozenset[int] = frozenset()
     if sample:
         strata = pool.strata()
         dev = sampling.dev_rows([strata[row] for row in sample])
+    if noise.texts:
+        pool = _spoilt(source, noise.texts)
+    if noise.labels:
+        pool = train_noise.spoil_labels(pool, noise.labels, sample, source.name, sample_seed)
     train_rows = _rows(pool, (row for position, row in enumerate(sample) if position not in dev))
     return TrainSet(
-        name=sampling.spelled(source.name, taken),
+        name=sampling.spelled(source.name, taken) + noise.suffix,
         version=source.version,
-        fingerprint=entry.fingerprint,
+        fingerprint=noise.fingerprint(entry.fingerprint),
         target=pool.target,
         labelled=train_rows.labelled,
         pairs=train_rows.pairs,
@@ -77,14 +86,15 @@ def load_trainset(name: str, sample_seed: int) -> TrainSet:
     )
 
 
-def _parse(name: str) -> tuple[Source, int | None]:
-    base, taken = sampling.parse(name)
+def _parse(name: str) -> tuple[Source, int | None, TrainNoise]:
+    clean, noise = train_noise.parse(name)
+    base, taken = sampling.parse(clean)
     if base.lower().startswith(_CORPUS):
-        return Corpus(base[len(_CORPUS) :]), taken
+        return Corpus(base[len(_CORPUS) :]), taken, noise
     source = _SOURCES.get(base) or find_set(base)
     if source is None:
         raise unknown("train set", base, known_trainsets())
-    return source, taken
+    return source, taken, noise
 
 
 def _count(name: str, taken: int | None, rows: int, target: Target | None) -> int:
@@ -154,6 +164,11 @@ def _loaded(source: Source) -> tuple[Pool, Entry]:
 @lru_cache(maxsize=2)  # the seeds and strategies of a run read the same sets one after another
 def _pool(source: Source) -> Pool:
     return source.load()
+
+
+@lru_cache(maxsize=2)  # all seeds and strategies meet the same texts
+def _spoilt(source: Source, texts: tuple[tuple[str, float], ...]) -> Pool:
+    return train_noise.spoil_texts(_loaded(source)[0], texts)
 
 
 def _described(target: Target | None) -> Json:

@@ -414,3 +414,48 @@ class Family(Protocol):
     def known(cls) -> tuple[str, ...]:
         """The bodies that are worth listing; `resolve` may take more."""
         ...
+
+
+class FamilyWithOptions(Family, Protocol):
+    """A family whose tasks take options beside `train`, which is the planner's.
+
+    What an option changes in a score, the task's name must show. One whose key begins with `train_` changes the train
+    set, so that `train` does not go with it.
+    """
+
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        """The keys that may be given."""
+        ...
+
+    @classmethod
+    def resolve(cls, body: str, options: Mapping[str, str] = ...) -> Task:
+        """The task `family/body:options`.
+
+        Raises:
+            UserError: there is none, or a value that its option does not take.
+        """
+        ...
+
+
+class Noiser(Protocol):
+    """A way to spoil texts: typing errors, say, or a translation there and back.
+
+    Attributes:
+        version: raised when the same call gives other texts.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    def __call__(self, texts: Sequence[str], strength: float, seed: int) -> Sequence[str]:
+        """The texts, each spoilt, in their order.
+
+        Text i may depend on the texts given, on i, `strength` and `seed`, and on nothing else: no clock, no global
+        random state.
+
+        Args:
+            strength: above 0, at most 1: the share of words, unless the noiser says what it means. At 0 nobody asks.
+            seed: from 0, below 2 ** 32.
+        """
+        ...

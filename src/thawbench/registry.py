@@ -1,4 +1,4 @@
-"""Named things that are found by name: one registry for strategies, one for task families.
+"""Named things that are found by name: registries of strategies, of task families and of noisers of texts.
 
 A registry looks in three places, and only when it has to: what registered itself, the modules of its built-in
 package, and the entry points of its group. It refuses two things of one name and says where both come from.
@@ -10,7 +10,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from thawbench.contracts import Family, Strategy
+from thawbench.contracts import Family, Noiser, Strategy
 from thawbench.errors import UserError, unknown
 
 T = TypeVar("T")
@@ -100,3 +100,4 @@ def _origin(entry: type) -> str:
 
 strategies: Registry[Strategy] = Registry("strategy", "thawbench.strategies", "thawbench.strategies")
 families: Registry[Family] = Registry("task family", "thawbench.tasks", "thawbench.tasks", "family")
+noisers: Registry[Noiser] = Registry("text noiser", "thawbench.tasks", "thawbench.noisers")

@@ -47,7 +47,9 @@ def test_a_parsed_name_is_taken_too() -> None:
         ("ir/cranfeld", "did you mean cranfield"),
         ("sts/SciFact", "of type Retrieval; sts takes those of type STS"),
         ("ir/CQADupstackRetrieval", "only joins other tasks; name those: ir/CQADupstackAndroidRetrieval"),
-        ("sts/AFQMC:layer=3", "no option layer"),
+        ("sts/STS12:layer=3", "unknown option of task sts/STS12 'layer'; known: train"),
+        ("sts/STS12:trian=nli", "unknown option of task sts/STS12 'trian'; did you mean train?"),
+        ("noise/sst2@20:typo=0.1", "unknown option of task noise/sst2@20 'typo'; did you mean typos or train_typos?"),
         ("stss/STS12", "did you mean sts"),
     ],
 )
