@@ -13,6 +13,7 @@ from torch.nn import functional
 from thawbench.contracts import Adapted, ClassTarget, FloatArray, Input, ScoreTarget, Target
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
+from thawbench.strategies.class_tree import ClassTree
 from thawbench.strategies.encode_meter import count
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.pair_features import are_pairs, encode_once
@@ -30,13 +31,24 @@ class Classifier(nn.Module):
     It reads what the standard read-out reads, L2-normalised vectors and [u; v; |u-v|; u*v] for siamese pairs, but each
     component times sqrt(dim) (a product's times dim). They are about 1 then whatever the backbone, so that one
     learning rate suits all, and a read-out's weights divided by the same factors predict the same.
+
+    Args:
+        tree: what the outputs stand for where they are no classes.
     """
 
     scale: Tensor
 
-    def __init__(self, kind: HeadKind, items: Items, dim: int, outputs: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        kind: HeadKind,
+        items: Items,
+        dim: int,
+        outputs: int,
+        dropout: float = 0.0,
+        tree: ClassTree | None = None,
+    ) -> None:
         super().__init__()
-        self.kind, self.items = kind, items
+        self.kind, self.items, self.tree = kind, items, tree
         once = torch.full((dim,), dim**0.5)
         self.register_buffer("scale", torch.cat([once, once, once, once**2]) if items == "siamese" else once, False)
         width = len(self.scale)
@@ -83,17 +95,23 @@ class Classifier(nn.Module):
         """Predict what another head predicts, if it is of the same shape; whether it is."""
         ours = {name: weight.shape for name, weight in self.state_dict().items()}
         theirs = {name: weight.shape for name, weight in other.state_dict().items()}
-        if (self.items, ours) != (other.items, theirs):
+        if (self.items, self.tree, ours) != (other.items, other.tree, theirs):
             return False
         self.load_state_dict(other.state_dict())
         return True
 
     def loss(self, logits: Tensor, gold: Tensor, target: Target) -> Tensor:
-        """Cross-entropy, or the squared error of the scaled score."""
+        """Cross-entropy, or the tree's own loss, or the squared error of the scaled score."""
+        if self.tree is not None:
+            return self.tree.loss(logits, gold)
         if isinstance(target, ClassTarget):
             return functional.cross_entropy(logits, gold)
         low, span = _range(target)
         return functional.mse_loss(logits.squeeze(-1), (gold - low) / span)
+
+    def read(self, outputs: Tensor) -> Tensor:
+        """Logits (n, classes) of what `forward` gives; itself unless a tree stands between."""
+        return outputs if self.tree is None else self.tree.read(outputs)
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,7 @@ class ClassifierHead:
     def predict(self, adapted: Adapted, inputs: Sequence[Input]) -> FloatArray:
         """(inputs, classes) logits, or (inputs, 1) scores in the target's range."""
         if not len(inputs):
-            return np.zeros((0, self.module.last.out_features), np.float32)
+            return np.zeros((0, outputs_of(self.target)), np.float32)
         if are_pairs(inputs) == (self.module.items == "texts"):
             kinds = ("single texts", "pairs") if self.module.items == "texts" else ("pairs", "single texts")
             raise NotApplicableError(f"the head was trained on {kinds[0]} and got {kinds[1]}")
@@ -117,7 +135,8 @@ class ClassifierHead:
         self.module.eval()
         device = self.module.scale.device
         with torch.inference_mode():
-            made: FloatArray = self.module(*(torch.from_numpy(array).to(device) for array in vectors)).cpu().numpy()
+            outputs = self.module(*(torch.from_numpy(array).to(device) for array in vectors))
+            made: FloatArray = self.module.read(outputs).cpu().numpy()
         low, span = _range(self.target)
         return made if isinstance(self.target, ClassTarget) else (low + span * made).astype(np.float32)
 
@@ -165,8 +184,10 @@ def joint_vectors(source: VectorSource | None, pairs: Sequence[Input]) -> FloatA
     return vectors
 
 
-def outputs_of(target: Target) -> int:
+def outputs_of(target: Target, tree: ClassTree | None = None) -> int:
     """How many numbers a head gives."""
+    if tree is not None:
+        return tree.outputs
     return len(target.classes) if isinstance(target, ClassTarget) else 1
 
 

@@ -12,6 +12,7 @@ from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import BaseStrategy, Learned, encoder_of
+from thawbench.strategies.class_tree import ClassTree
 from thawbench.strategies.classification import Answers, Classification, head_block, head_loss
 from thawbench.strategies.classifier import Classifier, ClassifierHead, HeadKind, Items, outputs_of
 from thawbench.strategies.optimizer import Block
@@ -88,7 +89,7 @@ class Finetune(BaseStrategy):
     """Train encoder and head on labels; a head that the start has for this train set is trained on from where it is.
 
     What tunes more gently derives from this and says only what is other: `recipes`, `blocks`, `loss`, `objective`,
-    `in_training`.
+    `tree`, `in_training`.
     Until it has a search of its own it takes what was chosen for this one, so that the two differ in nothing else.
 
     Attributes:
@@ -160,9 +161,15 @@ class Finetune(BaseStrategy):
         if self.classes_only and isinstance(data.target, ScoreTarget):
             raise NotApplicableError(f"{data.name} has scores and no classes, {self.classes_only}")
         items: Items = self.config.pairs if are_pairs([row.input for row in data.labelled]) else "texts"
+        tree = self.tree(data)
+        outputs = outputs_of(data.target, tree)
         with seeded(seeds.init, "head", place):
-            head = Classifier(self.config.head, items, body.dim, outputs_of(data.target), self.config.dropout)
+            head = Classifier(self.config.head, items, body.dim, outputs, self.config.dropout, tree)
         return ClassifierHead(data.target, head.to(body.encoder.info.device))
+
+    def tree(self, data: TrainSet) -> ClassTree | None:
+        """What a head's outputs stand for; None where there is one for each class, or a score."""
+        return None
 
     @contextmanager
     def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:

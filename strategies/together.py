@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from thawbench.contracts import Json
 from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.class_tree import ClassTree
 from thawbench.strategies.classification import Classification, head_block
 from thawbench.strategies.classifier import Classifier, ClassifierHead, outputs_of
 from thawbench.strategies.optimizer import Block
@@ -77,11 +78,13 @@ def heads_of_others(start: AdaptedEncoder, but: str, dropout: float = 0.0) -> di
 
 def head_to_json(train_set: str, head: ClassifierHead) -> dict[str, Json]:
     """All of a head but its tensors."""
+    tree = head.module.tree
     return {
         "set": train_set,
         "target": target_to_json(head.target),
         "head": head.module.kind,
         "items": head.module.items,
+        **({} if tree is None else {"tree": tree.to_json()}),
     }
 
 
@@ -94,8 +97,9 @@ def head_from(values: Mapping[str, Json], tensors: Tensors, body: Body) -> tuple
     """The train set and the head that `head_to_json` and `head_to_tensors` (without the prefix) wrote, for a body."""
     target = target_from_json(values["target"])
     kind, items = (cast(Any, values[name]) for name in ("head", "items"))
+    tree = ClassTree.from_json(values["tree"]) if "tree" in values else None
     with seeded(0, "overwritten"):  # a layer draws its first weights, whoever replaces them
-        module = Classifier(kind, items, body.dim, outputs_of(target))
+        module = Classifier(kind, items, body.dim, outputs_of(target, tree), tree=tree)
     module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
     module.to(body.encoder.info.device)
     return str(values["set"]), ClassifierHead(target, module)

@@ -11,6 +11,7 @@ OF_NO_PAPER = {
     "finetune",
     "frozen",
     "frozen_mlp",
+    "hierarchical_coarse",
     "inbatch_ce",
     "majority",
     "random_vectors",
