@@ -30,6 +30,7 @@ from thawbench.strategies.tuned import version_with_choices
 from thawbench.suite.cells import Adaptation, Cell, Step
 from thawbench.suite.profile import DEFAULT, Profile, load_profile
 from thawbench.tasks.catalog import resolve_task
+from thawbench.tasks.leaks import leak
 from thawbench.tasks.set_catalog import register_set
 from thawbench.tasks.trainsets import trainset_info
 
@@ -221,6 +222,7 @@ def _cell(
                 own = task.corpus
             info = _info(own or train, infos) if strategy.consumes else None
             reason = reason or _lacking(strategy, info) or (_lost(row, spec) if len(chain) > 1 else "")
+            reason = reason or (leak(task.name, info.name) if info else "")
             steps.append(_step(strategy, version, info, seeds, budget))
             gives = strategy.provides_on(info.signals if info else frozenset())
         if task.needs is Provides.CLASSES and task.needs not in gives and Provides.VECTORS in gives:

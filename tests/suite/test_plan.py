@@ -49,7 +49,16 @@ class Inside(BaseStrategy):
     provides = frozenset({Provides.LAYERS})
 
 
-KINDS = (Shift, Still, Reader, Classes, Inside)
+class AtOnce(BaseStrategy):
+    """Is fitted on all sets so far."""
+
+    name = "at_once"
+    consumes = frozenset({Signal.PAIRS})
+    provides = frozenset({Provides.CLASSES})
+    whole_chain = True
+
+
+KINDS = (Shift, Still, Reader, Classes, Inside, AtOnce)
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +188,14 @@ def test_signals_that_are_not_there_make_a_cell_not_applicable(profile: str) -> 
     assert cell.reason == "reader learns from texts; pairs has pairs"
 
 
+def test_a_train_set_that_holds_the_tasks_test_rows_makes_a_cell_not_applicable(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thawbench.tasks.leaks._SHARED", {("pairs", "sts/one"): (3, 7)})
+    (cell,) = plan(profile, strategies=("shift",), tasks=("sts/one",)).cells
+    assert cell.reason == "pairs holds 3 of the 7 test rows of sts/one; adapt to another set"
+
+
 def test_a_task_that_asks_for_what_a_strategy_does_not_give_is_not_applicable(profile: str) -> None:
     (cell,) = plan(profile, strategies=("classes",), tasks=("sts/one",)).cells
 
@@ -229,6 +246,26 @@ def test_a_task_that_follows_a_chain_knows_where_each_of_its_sets_ends(
     assert [f"{step.strategy.name} {step.train.name}" for step in cell.adaptation.steps if step.train] == steps
     assert cell.ends == ends
     assert cell.reason == ""
+
+
+@pytest.mark.parametrize("row", ["at_once", "shift:train=pairs+at_once", "at_once+classes"])
+def test_what_takes_a_whole_chain_at_once_may_stand_first_or_after_a_step_on_a_set_of_its_own(
+    profile: str, row: str
+) -> None:
+    (cell,) = plan(profile, strategies=(row,), tasks=("chain/a+b",)).cells
+
+    assert cell.reason == ""
+
+
+def test_after_a_step_on_every_set_it_may_stand_on_one_set_alone(profile: str) -> None:
+    """On more, it would begin below what that step did later."""
+    chain, alone = plan(profile, strategies=("shift+at_once",), tasks=("chain/a+b", "chain/a")).cells
+
+    assert chain.reason == (
+        "at_once begins where the chain does, so that all but the first turn of shift would be lost; "
+        "give shift one set of its own, as in shift:train=NAME"
+    )
+    assert alone.reason == ""
 
 
 def test_chains_that_begin_alike_share_their_beginning(profile: str) -> None:

@@ -1,0 +1,33 @@
+"""Train sets that hold test rows of a task under another name: what has read them is not measured there."""
+
+from collections.abc import Mapping
+
+_MR, _STSB = "rotten_tomatoes", "stsb"
+_SHARED: Mapping[tuple[str, str], tuple[int, int]] = {
+    # STSbenchmark was drawn from STS12 to STS17 (Cer et al. 2017, table 1); rows with both sentences in its train split
+    (_STSB, "sts/STS12"): (1003, 3108),
+    (_STSB, "sts/STS13"): (597, 1500),
+    (_STSB, "sts/STS14"): (1861, 3750),
+    (_STSB, "sts/STS15"): (1102, 3000),
+    (_STSB, "sts/STS16"): (197, 1186),
+    # MR, SST-2 and SST-5 are the same film reviews, split three times
+    (_MR, "fewshot/sst2"): (731, 872),
+    (_MR, "fewshot/sst5"): (1702, 2210),
+    ("sst2", f"fewshot/{_MR}"): (761, 1066),
+    ("sst5", f"fewshot/{_MR}"): (882, 1066),
+}
+"""How many test rows of the task (of how many) stand in the set's train split; exact matches of normalised text."""
+
+
+def leak(task: str, train: str) -> str:
+    """Why the task cannot measure what was adapted to this train set, as one clause; empty if it can.
+
+    Args:
+        task: its name; `train`: the set's, both with @n or without.
+    """
+    base, _, _ = train.partition("@")
+    shared = _SHARED.get((base, task.partition("@")[0]))
+    if shared is None:
+        return ""
+    found, of = shared
+    return f"{base} holds {found:,} of the {of:,} test rows of {task}; adapt to another set"

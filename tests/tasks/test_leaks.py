@@ -1,0 +1,44 @@
+"""Train sets that hold test rows of a task: the table, and that its counts are those of the data."""
+
+import os
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from thawbench.tasks.leaks import leak
+
+
+def test_a_train_set_that_holds_test_rows_is_named_with_how_many() -> None:
+    said = "stsb holds 197 of the 1,186 test rows of sts/STS16; adapt to another set"
+    assert leak("sts/STS16", "stsb") == said
+    assert leak("sts/STS16", "stsb@100") == said
+    assert leak("fewshot/sst2@20", "rotten_tomatoes@100").startswith("rotten_tomatoes holds 731 of the 872")
+
+
+@pytest.mark.parametrize(
+    ("task", "train"), [("sts/STS16", "nli"), ("sts/STSBenchmark", "stsb"), ("fewshot/sst2@20", "sst2@20")]
+)
+def test_all_else_may_be_measured(task: str, train: str) -> None:
+    assert not leak(task, train)
+
+
+def normalised(text: str) -> str:
+    return re.sub(r"\W+", "", text.lower())
+
+
+@pytest.mark.hub
+@pytest.mark.parametrize("year", [12, 16])
+def test_the_counts_are_those_of_the_data(year: int) -> None:
+    if not os.environ.get("HF_ENDPOINT"):
+        pytest.skip("needs a Hub mirror: HF_ENDPOINT")
+    datasets = pytest.importorskip("datasets")
+
+    def pairs(name: str, split: str) -> Iterable[frozenset[str]]:
+        rows = datasets.load_dataset(name, split=split)
+        return (frozenset(map(normalised, pair)) for pair in zip(rows["sentence1"], rows["sentence2"], strict=True))
+
+    train = set(pairs("mteb/stsbenchmark-sts", "train"))
+    test = list(pairs(f"mteb/sts{year}-sts", "test"))
+    found = sum(pair in train for pair in test)
+    assert f"{found:,} of the {len(test):,} test rows" in leak(f"sts/STS{year}", "stsb")
