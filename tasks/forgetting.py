@@ -10,6 +10,7 @@ from thawbench.errors import NotApplicableError, UserError
 from thawbench.names import parse_chain
 from thawbench.registry import families
 from thawbench.tasks.classification_scores import SCORE_METRICS, class_scores
+from thawbench.tasks.drift import layer_drift, spread
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import fingerprint
 from thawbench.tasks.fresh_readout import fresh_predictions
@@ -23,6 +24,9 @@ _AXIS = "sets trained"
 _EXAMPLE = "forgetting/sst2@100+ag_news@100"
 _FRESH_SAMPLE = 0
 """The sample seed of the rows that fresh read-outs are fitted on: the same in every cell, whatever its own sample."""
+
+_DRIFT_ROWS = 32
+"""Test rows of each set on whose texts the drift of layers is taken."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Forgetting:
     A set's score is its main metric (accuracy, macro-F1 or MCC), just as `fewshot/<set>` takes it. There are two
     matrices, whose columns are the curves. R, by own heads, has no number for a set before its turn. P, by a fresh
     read-out on the vectors of each state, begins at the backbone; it is not there for what makes no vectors. Rows are
-    those of the own heads after the last set.
+    those of the own heads after the last set. Where there are layers, more curves say how far each has moved: see
+    `layer_drift`.
     """
 
     family: ClassVar[str] = "forgetting"
@@ -153,11 +158,13 @@ class Forgetting:
         scalars = measures(owned)
         try:
             fresh = [self._fresh(part, trail, its) for part, its in zip(self.parts, data, strict=True)]
-        except NotApplicableError:  # heads without vectors, as those of `majority`
-            return Scores(scalars, tuple(curves), tuple(rows))
-        for part, column in zip(self.parts, fresh, strict=True):
-            curves.append(Curve(f"fresh {part.train[0]}", _AXIS, tuple(steps), tuple(column)))
-        return Scores({**scalars, **fresh_measures(fresh)}, tuple(curves), tuple(rows))
+        except NotApplicableError:
+            pass  # heads without vectors, as those of `majority`
+        else:
+            scalars |= fresh_measures(fresh)
+            columns = zip(self.train, fresh, strict=True)
+            curves += [Curve(f"fresh {name}", _AXIS, tuple(steps), tuple(column)) for name, column in columns]
+        return Scores(scalars, (*curves, *self._drift(trail, data)), tuple(rows))
 
     def _scores(self, part: FewShot, adapted: Adapted, its: SetRows) -> Scores:
         head = part.train[0]
@@ -165,6 +172,16 @@ class Forgetting:
             listed = ", ".join(adapted.heads) or "none"
             raise NotApplicableError(f"{self.name} needs a head fitted on {head}; there are {listed}")
         return part.evaluate([adapted], its.splits)
+
+    def _drift(self, trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> list[Curve]:
+        """One curve for the state after each set; none where something has no layers."""
+        if not all(Provides.LAYERS in adapted.provides for adapted in trail):
+            return []
+        texts = [text for its in data for text in spread([row.input for row in its.splits.test.rows], _DRIFT_ROWS)]
+        return [
+            Curve(f"drift after {name}", "layer", tuple(map(float, range(len(cosines)))), tuple(map(float, cosines)))
+            for name, cosines in zip(self.train, layer_drift(trail, texts), strict=True)
+        ]
 
     def _fresh(self, part: FewShot, trail: Sequence[Adapted], its: SetRows) -> list[float]:
         """One set's column of P."""

@@ -10,7 +10,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from thawbench.contracts import Adapted, Budget, ClassTarget, FloatArray, Input, ScoredRow, ScoreTarget, Target
+from thawbench.contracts import (
+    Adapted,
+    Budget,
+    ClassTarget,
+    FloatArray,
+    Input,
+    Provides,
+    ScoredRow,
+    ScoreTarget,
+    Target,
+)
 from thawbench.errors import NotApplicableError, UserError
 from thawbench.suite.plan import Plan, Request, make_plan
 from thawbench.suite.records import Record
@@ -55,6 +65,7 @@ class Scripted:
     heads: Mapping[str, Target]
     right: Mapping[str, int]
     fresh: Mapping[str, int] = field(default_factory=dict)
+    provides: frozenset[Provides] = frozenset({Provides.VECTORS, Provides.CLASSES})
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         if not self.fresh:
@@ -264,16 +275,23 @@ def test_what_moves_no_shared_weight_forgets_exactly_nothing(tiny_folder: Path, 
         assert value(record, "average_accuracy") > 0
         for name in ("bwt", "forgetting_chaudhry", "forgetting_first", "drop_on_first"):
             assert value(record, name) == 0.0, (record.strategy, name)
-        first, last, *fresh = record.curves
+        first, last, *others = record.curves
+        fresh = [curve for curve in others if curve.name.startswith("fresh")]
+        drift = [curve for curve in others if curve.name.startswith("drift")]
         assert first.y[0] == first.y[1]
         # without a step that makes vectors the read-outs have none, with frozen_ebm's they are G's
         assert len(fresh) == (0 if record.strategy == "majority" else 2)
         assert value(record, "average_accuracy") == pytest.approx((first.y[1] + last.y[0]) / 2)
+        if record.strategy in ("frozen", "frozen_ebm", "progressive"):
+            assert [curve.y for curve in drift] == [pytest.approx((1.0, 1.0, 1.0))] * 2
+            assert [(curve.name, curve.axis, curve.x) for curve in drift] == [
+                (f"drift after world/{name}", "layer", (0.0, 1.0, 2.0)) for name in ("meals@20", "topics@40")
+            ]
 
 
 def test_fresh_read_outs_on_frozen_vectors_say_what_the_standard_one_says(tiny_folder: Path, tmp_path: Path) -> None:
     (record,) = run(planned(tiny_folder, "frozen"), tmp_path)
-    own, fresh = record.curves[:2], record.curves[2:]
+    own, fresh = record.curves[:2], record.curves[2:4]
 
     assert [set(curve.y) for curve in fresh] == [set(curve.y) for curve in own]
     assert (value(record, "forward_transfer"), value(record, "fresh_drop")) == (0.0, 0.0)
@@ -286,6 +304,8 @@ def test_tuned_weights_change_what_the_first_head_says(tiny_folder: Path, tmp_pa
 
     assert first.y[0] != first.y[1]
     assert len(set(record.curves[2].y)) > 1
+    near, far = (curve.y for curve in record.curves if curve.name.startswith("drift"))
+    assert all(1 > before > after > 0.5 for before, after in zip(near, far, strict=True))
     assert value(record, "drop_on_first") == first.y[0] - first.y[1]
     assert record.rows is not None
     rows = pq.read_table(tmp_path / record.rows).to_pydict()
