@@ -15,6 +15,8 @@ from thawbench.tasks.labelled_set import LabelledSet, Split
 from thawbench.tasks.set_catalog import known_sets, named_set
 from thawbench.tasks.shift_measures import loss_metrics, losses
 
+_MEASURES = ("accuracy", "macro_f1", "mcc")
+"""What can be compared between two sets; classes as numbers or in groups are a set's own affair."""
 _MOST_SHARED = 0.1
 """Two sets of which more is one and the same text are one domain."""
 
@@ -160,8 +162,7 @@ class DomainShift(Fingerprinted):
 
     @property
     def _names(self) -> list[str]:
-        """The first set's metrics, less correlations of classes that are numbers."""
-        return [name for name in self.first.labelled.metrics if name not in SCORE_METRICS]
+        return [name for name in self.first.labelled.metrics if name in _MEASURES]
 
     def _chance(self, side: str) -> dict[str, float]:
         return cast("dict[str, dict[str, float]]", self.entry().facts[side])["chance"]

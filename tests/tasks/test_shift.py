@@ -147,6 +147,22 @@ def test_classes_go_by_name_whatever_their_order_in_either_set_and_in_the_head(
     assert again.scalars == before
 
 
+@pytest.mark.usefixtures("pair")
+def test_how_far_a_class_that_is_a_number_is_off_stays_with_its_own_set(tmp_path: Path) -> None:
+    write(tmp_path, "rated", ["x,1", "y,2"], ["z,1", "w,2"], 'metrics = ["accuracy", "spearman", "mae", "mcc"]\n')
+    metrics = resolve_task("shift/rated~rated").metrics
+
+    assert [metric.name for metric in metrics] == ["shifted", "in_domain", "drop", "relative_drop", "shifted_mcc"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_texts_of_signs_alone_are_not_one_text(tmp_path: Path) -> None:
+    write(tmp_path, "signs", ["x,yes", "y,no"], [":),yes", ":(,no", ": (,no", "a!,yes", "A ?,yes"])
+    task = cast("DomainShift", resolve_task("shift/home@6~signs"))
+
+    assert [row.input for row in task.load().shifted.rows] == [":)", ":(", ": (", "a!"]
+
+
 def test_the_head_must_be_the_one_fitted_on_the_first_set(pair: DomainShift) -> None:
     with pytest.raises(NotApplicableError, match="needs a head fitted on home@6; there are other"):
         pair.evaluate(oracle([], head="other"), pair.load())
