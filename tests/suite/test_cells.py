@@ -79,6 +79,46 @@ def test_every_prefix_is_an_adaptation() -> None:
     assert two.prefixes()[-1].key == two.key
 
 
+class AllSoFar(Shift):
+    """Fitted on all sets so far."""
+
+    name = "all_so_far"
+    whole_chain = True
+
+
+A, B, C = (dataclasses.replace(PAIRS, name=name, fingerprint=name * 64) for name in "abc")
+
+
+def names(adaptation: Adaptation) -> list[str]:
+    return [info.name for info in adaptation.fitted_on]
+
+
+def test_a_step_begins_after_the_one_before_and_is_fitted_on_its_own_set() -> None:
+    chain = Adaptation(INFO, tuple(step(train=train) for train in (A, B, None)))
+
+    assert [prefix.begin for prefix in chain.prefixes()] == [0, 1, 2]
+    assert [names(prefix) for prefix in chain.prefixes()] == [["a"], ["b"], []]
+
+
+def test_a_step_of_a_whole_chain_begins_where_the_first_like_it_did_and_is_fitted_on_the_sets_of_all() -> None:
+    steps = (
+        step(train=A),
+        *(step(strategy=AllSoFar(ShiftConfig()), train=train) for train in (A, B, C)),
+        step(strategy=AllSoFar(ShiftConfig(2.0)), train=B),
+    )
+    found = Adaptation(INFO, steps).prefixes()
+
+    assert [prefix.begin for prefix in found] == [0, 1, 1, 1, 4]
+    assert [names(prefix) for prefix in found] == [["a"], ["a"], ["a", "b"], ["a", "b", "c"], ["b"]]
+    assert len({prefix.key for prefix in found}) == 5
+
+
+def test_a_set_that_a_chain_has_twice_is_read_once() -> None:
+    steps = tuple(step(strategy=AllSoFar(ShiftConfig()), train=train) for train in (A, B, A))
+
+    assert names(Adaptation(INFO, steps)) == ["b", "a"]
+
+
 def test_where_the_sets_of_a_chain_end_is_no_part_of_the_key() -> None:
     cell = make_cell(FirstComponent())
 
