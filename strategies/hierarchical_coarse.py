@@ -1,4 +1,4 @@
-"""The top level of a tree of classes alone: what can be learned of the groups by who is told of nothing else."""
+"""Groups instead of classes: what is learned of the top level of a tree by a model that is shown nothing below it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
