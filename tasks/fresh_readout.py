@@ -1,19 +1,27 @@
 """What vectors tell of a set's classes: a read-out that a task fits by itself, whatever heads came with the vectors."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from thawbench.contracts import Adapted, Input, Labelled, TrainSet
+from thawbench.contracts import FloatArray, Input, Labelled, TrainSet
 from thawbench.errors import DegenerateError
 from thawbench.tasks.similarity import normalised
 
 _STRENGTHS = (1.0, 10.0, 100.0)
 
 
-def fresh_predictions(adapted: Adapted, data: TrainSet, inputs: Sequence[Input]) -> list[str]:
+class Encodes(Protocol):
+    """An adaptation, or one layer of it."""
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        """Vectors (texts, dim), dense or CSR."""
+        ...
+
+
+def fresh_predictions(encoder: Encodes, data: TrainSet, inputs: Sequence[Input]) -> list[str]:
     """The inputs' classes, by a logistic regression on the encoder's vectors of `data`.
 
     The protocol is that of the standard read-out: vectors of length 1, pairs as [u; v; |u-v|; u*v], an L2 penalty with
@@ -32,21 +40,21 @@ def fresh_predictions(adapted: Adapted, data: TrainSet, inputs: Sequence[Input])
         return LogisticRegression(C=strength, max_iter=5000).fit(features, [row.label for row in rows])
 
     train, dev = data.labelled, data.dev.labelled
-    train_x, dev_x = (_features(adapted, [row.input for row in rows]) for rows in (train, dev))
+    train_x, dev_x = (_features(encoder, [row.input for row in rows]) for rows in (train, dev))
     dev_y = [row.label for row in dev]
     strength = max(_STRENGTHS, key=lambda each: fit(each, train_x, train).score(dev_x, dev_y))
     model = fit(strength, _stacked([train_x, dev_x], axis=0), (*train, *dev))
-    return [str(label) for label in model.predict(_features(adapted, inputs))]
+    return [str(label) for label in model.predict(_features(encoder, inputs))]
 
 
-def _features(adapted: Adapted, inputs: Sequence[Input]) -> Any:
+def _features(encoder: Encodes, inputs: Sequence[Input]) -> Any:
     """(inputs, dim) of texts or (inputs, 4 dim) of pairs, float64, dense or CSR. Each text is encoded once."""
     sides = [(item,) if isinstance(item, str) else item for item in inputs]
     place: dict[str, int] = {}
     for side in zip(*sides, strict=True):
         for text in side:
             place.setdefault(text, len(place))
-    vectors = adapted.encode(list(place)).astype(np.float64)
+    vectors = encoder.encode(list(place)).astype(np.float64)
     if not np.isfinite(vectors.sum()):
         raise DegenerateError(f"the vectors of {len(place)} texts are not all finite")
     unit = normalised(vectors)
