@@ -1,55 +1,69 @@
 """A board as GitHub-flavoured Markdown. No time stamp: the same records give the same bytes."""
 
-import math
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from tabulate import tabulate
 
 from thawbench import __version__
-from thawbench.errors import UserError
-from thawbench.leaderboard.board import Board, CostRow, Entry, Problem, Row, Section, Table, build_board, shown
-from thawbench.leaderboard.stability import Components, Stability
-from thawbench.suite.records import RecordStore
+from thawbench.leaderboard.board import Board, Problem, Section
+from thawbench.leaderboard.board_grids import costs_grid, overall_grid, partial_grid
+from thawbench.leaderboard.coverage import coverage_note
+from thawbench.leaderboard.grid import CONTROL, MISSING, Cell, Grid
+from thawbench.leaderboard.overall import Overall
+from thawbench.leaderboard.stability import Stability
+from thawbench.leaderboard.table_grids import (
+    BELOW,
+    against_best_grid,
+    complete_grid,
+    incomplete_grid,
+    over_tasks_grid,
+    stability_grid,
+)
+from thawbench.leaderboard.tables import Table
 
-_CONTROL = "†"
-_MISSING = "–"
-_BELOW = "‡"
-_BEST_OF = (2, 3, 5, 10)
-_STREAMS = ("sample", "init", "order", "rest")
 _WORDS = {"up": "higher is better", "down": "lower is better", None: "not ranked"}
-
-
-def write_board(results: Path, out: Path) -> tuple[str, ...]:
-    """Write the board of a results folder, and return what is wrong with its damaged records, which are left out.
-
-    Raises:
-        UserError: there are no records, they may not be shown together, or `out` cannot be written.
-    """
-    store = RecordStore(results, read_only=True)
-    records = store.all()
-    if not records:
-        raise UserError(
-            f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
-        )
-    try:
-        out.write_text(render_markdown(build_board(records)), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UserError(f"the board {out} cannot be written ({error.strerror}); choose another file") from None
-    return tuple(store.damaged.values())
 
 
 def render_markdown(board: Board) -> str:
     """The whole page."""
+    records = f"Thawbench {__version__}, {board.records} {'record' if board.records == 1 else 'records'}."
     legend = (
-        f"Thawbench {__version__}, {board.records} {'record' if board.records == 1 else 'records'}. "
         "Scores are times 100: mean ± sample standard deviation over seeds (number of seeds). "
-        f"{_CONTROL} marks a control: a yardstick, not ranked. {_MISSING} has no record. "
-        "**Bold** is the best of the complete rows that are no controls."
+        f"{CONTROL} marks a control: a yardstick, not ranked. {MISSING} has no record. "
+        "**Bold** is the best of the complete rows that are no controls, and what cannot be told apart from it."
     )
-    parts = [part for section in board.sections for part in _section(section)]
-    return "\n\n".join(["# Leaderboard", legend, *parts]) + "\n"
+    groups = (
+        "**Group**: rows that share a letter cannot be told apart by their seeds. Strategies are paired by task and "
+        "sample seed, at least three of them, tasks of one train set averaged; paired t tests, Holm over all pairs of "
+        "a table: where differences are normal, at most 5 % of tables tell apart what is the same. This speaks of "
+        f"more seeds on these test rows, not of other test rows. {coverage_note()}"
+    )
+    against = (
+        "**Against the best**: the first row against each other, by these pairs: the mean difference and its own 95 % "
+        "interval, pairs lost (a tie counts half), p after Holm, and the least true difference that this many seeds "
+        "would show with a probability of 80 %."
+    )
+    over = (
+        "**Over tasks**, each weighing the same. IQM: the mean of the middle half of the scores, its 95 % interval by "
+        "bootstrap over seeds. Ranks are among these rows; Borda counts the rows beaten, task by task, a tie half. "
+        "Failed: runs no better than the best constant answer."
+    )
+    tables = [table for section in board.sections for table in section.tables]
+    parts = [f"{records} {legend}"]
+    parts += [groups, against] if any(table.comparisons for table in tables) else []
+    parts += [over] if any(over_tasks_grid(table).rows for table in tables) else []
+    parts += [part for section in board.sections for part in _section(section)]
+    return "\n\n".join(["# Leaderboard", *parts]) + "\n"
+
+
+def render_grid(lines: Grid) -> str:
+    """One table."""
+    heads = [escape(head) for head in lines.heads]
+    # tabulate would read a name such as 1e5 as a number and print it anew
+    return str(
+        tabulate([[_cell(cell) for cell in row] for row in lines.rows], heads, tablefmt="github", disable_numparse=True)
+    )
 
 
 def escape(text: str) -> str:
@@ -59,9 +73,15 @@ def escape(text: str) -> str:
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", line)  # inside a word an underscore is only itself
 
 
+def _cell(cell: Cell) -> str:
+    return f"**{escape(cell.text)}**" if cell.bold else escape(cell.text)
+
+
 def _section(section: Section) -> list[str]:
     details = ", ".join(f"{name} {value}" for name, value in section.details)
     parts = [f"## {escape(section.backbone)}", f"Weights `{section.weights}`; {escape(details)}."]
+    if section.overall:
+        parts += _overall(section.overall)
     for table in section.tables:
         parts += _table(table)
     if section.problems:
@@ -70,37 +90,51 @@ def _section(section: Section) -> list[str]:
         parts += [
             "### Cost",
             "Seconds are those of a cold cache: fit per fit, encode per cell. Memory is the greatest peak of any cell.",
-            _costs(section.costs),
+            render_grid(costs_grid(section.costs)),
         ]
+    return parts
+
+
+def _overall(overall: Overall) -> list[str]:
+    told = (
+        "Mean rank over families, each weighing the same: in each the mean over its tasks of the rank among the "
+        "strategies that stand here, ties sharing the middle of theirs, with the letters of the family's own table."
+    )
+    if not overall.standings:
+        told += " Fewer than two strategies are complete in all of them."
+    if overall.absent:
+        told += f" Not ranked here yet: {', '.join(overall.absent)}."
+    parts = ["### Overall", told]
+    if overall.standings:
+        parts.append(render_grid(overall_grid(overall)))
+    if overall.partial:
+        parts += ["Not ranked:", render_grid(partial_grid(overall))]
     return parts
 
 
 def _table(table: Table) -> list[str]:
     metrics = ", ".join(sorted({escape(column.metric) for column in table.columns if column.metric})) or "no score yet"
-    parts = [f"### {escape(table.title)}", f"Metric: {metrics}; {_WORDS[table.direction]}."]
-    tasks = [escape(column.task) for column in table.columns]
+    title = escape(table.title)
+    parts = [f"### {title}", f"Metric: {metrics}; {_WORDS[table.direction]}."]
     if table.complete:
-        best = [_best(table, position) for position in range(len(tasks))]
-        if table.direction is None:
-            rows = [[_name(row), *map(_cell, row.entries)] for row in table.complete]
-            parts.append(_grid(["Strategy", *tasks], rows))
-        else:
-            rows = [_ranked_row(row, best) for row in table.complete]
-            parts.append(_grid(["#", "Strategy", *tasks, "Mean"], rows))
+        parts.append(render_grid(complete_grid(table)))
     if table.incomplete:
-        rows = [[_name(row), f"{row.done}/{len(tasks)}", *map(_cell, row.entries)] for row in table.incomplete]
-        parts += ["Incomplete, so not ranked:", _grid(["Strategy", "Done", *tasks], rows)]
-    if table.stability:
-        parts += _stability(escape(table.title), table.stability)
-    return parts
+        parts += ["Incomplete, so not ranked:", render_grid(incomplete_grid(table))]
+    against = against_best_grid(table)
+    if against.rows:
+        parts += [f"#### {title}: against the best", render_grid(against)]
+    over = over_tasks_grid(table)
+    if over.rows:
+        parts += [f"#### {title}: over tasks", render_grid(over)]
+    return parts + (_stability(title, table.stability) if table.stability else [])
 
 
 def _stability(title: str, found: Sequence[Stability]) -> list[str]:
-    sizes = [k for k in _BEST_OF if any(len(each.best_by_dev) >= k for each in found)]
     crossed = [each.components for each in found if each.components]
     told = (
-        "Over seeds, wherever there are two or more. Failed: runs whose score is no better than the best constant "
-        "answer. Best of k: the test score to expect of that of k runs which is best on dev."
+        "Over seeds, wherever there are two or more; the 95 % interval is of the mean. Failed: runs whose score is no "
+        "better than the best constant answer. Best of k: the test score to expect of that of k runs which is best on "
+        "dev."
     )
     if crossed:
         told += (
@@ -108,89 +142,11 @@ def _stability(title: str, found: Sequence[Stability]) -> list[str]:
             "together, from crossed seeds."
         )
     if any(components.clipped for components in crossed):
-        told += f" {_BELOW} marks a variance whose unbiased estimate is below 0; it is set to 0."
-    heads = ["Task", "Strategy", "n", "Mean", "Std", "Failed", *(f"Best of {k}" for k in sizes)]
-    rows = [
-        [
-            escape(each.task),
-            escape(each.strategy) + (f" {_CONTROL}" if each.control else ""),
-            str(each.summary.n),
-            f"{shown(each.summary.mean):.2f}",
-            _MISSING if each.summary.std is None else f"{shown(each.summary.std):.2f}",
-            _MISSING if each.failed is None else f"{100 * each.failed / each.summary.n:.0f} %",
-            *(f"{shown(each.best_by_dev[k - 1]):.2f}" if len(each.best_by_dev) >= k else _MISSING for k in sizes),
-            *(_component(each.components, stream) for stream in _STREAMS if crossed),
-        ]
-        for each in found
-    ]
-    return [f"#### {title}: stability", told, _grid(heads + [each.capitalize() for each in _STREAMS if crossed], rows)]
-
-
-def _component(components: Components | None, stream: str) -> str:
-    variance: float | None = getattr(components, stream, None)
-    if components is None or variance is None:
-        return _MISSING
-    return f"{shown(math.sqrt(variance)):.2f}" + (f" {_BELOW}" if stream in components.clipped else "")
-
-
-def _ranked_row(row: Row, best: Sequence[float | None]) -> list[str]:
-    pairs = zip(row.entries, best, strict=True)
-    cells = [_bold(_cell(entry), not row.control and _value(entry) == top) for entry, top in pairs]
-    mean = "" if row.mean is None else _bold(f"{shown(row.mean):.2f}", row.rank == 1)
-    return ["" if row.rank is None else str(row.rank), _name(row), *cells, mean]
-
-
-def _best(table: Table, position: int) -> float | None:
-    values = [_value(row.entries[position]) for row in table.complete if not row.control]
-    found = [value for value in values if value is not None]
-    choose = {"up": max, "down": min}.get(table.columns[position].direction)
-    return choose(found) if choose is not None and found else None
-
-
-def _value(entry: Entry | None) -> float | None:
-    return None if entry is None or entry.summary is None else shown(entry.summary.mean)
-
-
-def _bold(text: str, bold: bool) -> str:
-    return f"**{text}**" if bold else text
-
-
-def _name(row: Row) -> str:
-    return escape(row.strategy) + (f" {_CONTROL}" if row.control else "")
-
-
-def _cell(entry: Entry | None) -> str:
-    if entry is None:
-        return _MISSING
-    if entry.summary is None:
-        return entry.outcome
-    spread = "" if entry.summary.std is None else f" ± {shown(entry.summary.std):.2f}"
-    return f"{shown(entry.summary.mean):.2f}{spread} ({entry.summary.n})"
+        told += f" {BELOW} marks a variance whose unbiased estimate is below 0; it is set to 0."
+    return [f"#### {title}: stability", told, render_grid(stability_grid(found))]
 
 
 def _problem(problem: Problem) -> str:
     seeds = f", {problem.seeds}" if problem.seeds else ""
     where = f"{escape(problem.strategy)} on {escape(problem.task)}{seeds}"
     return f"- {where}: {problem.status}: {escape(problem.reason)} (`{problem.key[:12]}`)"
-
-
-def _costs(costs: Sequence[CostRow]) -> str:
-    rows = [
-        [
-            escape(cost.strategy),
-            f"{cost.fit_s:.1f}",
-            f"{cost.encode_s:.1f}",
-            _MISSING if cost.trainable_share is None else f"{100 * cost.trainable_share:.2f} %",
-            _MISSING if cost.tokens_per_s is None else f"{cost.tokens_per_s:.0f}",
-            f"{cost.truncated} of {cost.texts}",
-            _MISSING if cost.peak_memory_mb is None else f"{cost.peak_memory_mb:.0f}",
-        ]
-        for cost in costs
-    ]
-    heads = ["Strategy", "Fit s", "Encode s", "Trained weights", "Tokens/s", "Truncated texts", "Peak MB"]
-    return _grid(heads, rows)
-
-
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    # tabulate would read a name such as 1e5 as a number and print it anew
-    return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)

@@ -1,4 +1,5 @@
-"""What no mean may mix: two versions of one task or one strategy, or two runs that differ in more than their seeds."""
+"""What no mean may mix: two versions of one task or one strategy, two runs that differ in more than their seeds,
+or two majors of one library."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,6 +11,9 @@ READ_OUT = "readout"
 """The step that the suite appends where a task needs classes and the strategy gives vectors alone."""
 
 
+_WAY_OUT = "Run the current version into another folder with --results, or move the older records away"
+
+
 def refuse_mixed_tasks(records: Sequence[Record]) -> None:
     """Every task in one version, of one data set at one revision.
 
@@ -17,6 +21,30 @@ def refuse_mixed_tasks(records: Sequence[Record]) -> None:
         UserError: it is not so; all such tasks are listed, with what differs.
     """
     _refuse("task", records, lambda record: record.task, lambda record: record.cell["task"])
+
+
+def refuse_mixed_libraries(records: Sequence[Record]) -> None:
+    """Every library in one major version.
+
+    Raises:
+        UserError: it is not so; all such libraries are listed, with the versions and a record of each.
+    """
+    majors: dict[str, dict[str, Record]] = {}
+    for record in records:
+        for library, version in record.environment.packages.items():
+            majors.setdefault(library, {}).setdefault(version.partition(".")[0], record)
+    mixtures = [
+        f"{library} "
+        + " and ".join(
+            f"{record.environment.packages[library]} (record {record.key[:12]})" for _, record in sorted(found.items())
+        )
+        for library, found in sorted(majors.items())
+        if len(found) > 1
+    ]
+    if mixtures:
+        raise UserError(
+            f"these results mix major versions of a library, which no mean may do: {'; '.join(mixtures)}. {_WAY_OUT}"
+        )
 
 
 def refuse_mixed_strategies(records: Sequence[Record]) -> None:
@@ -74,8 +102,7 @@ def _refuse(
             mixtures.append(f"{spelled} differs in {', '.join(differing)} (records {examples})")
     if mixtures:
         raise UserError(
-            f"these results mix versions of one {kind}, which no mean may do: {'; '.join(mixtures)}. "
-            "Run the current version into another folder with --results, or move the older records away"
+            f"these results mix versions of one {kind}, which no mean may do: {'; '.join(mixtures)}. {_WAY_OUT}"
         )
 
 

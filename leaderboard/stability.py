@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thawbench.contracts import Stream
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.statistics import Summary, summarise
+from thawbench.leaderboard.statistics import Interval, Summary, summarise, t_interval
 from thawbench.suite.records import MetricValue, Record
 
 _STREAMS: tuple[Stream, ...] = ("sample", "init", "order")
@@ -39,6 +39,7 @@ class Stability:
     """One strategy on one task over its seeds, every one of which has a score.
 
     Attributes:
+        interval: of the mean over seeds, 95 %.
         failed: runs whose main score is no better than the best constant answer; None where the metric has no such.
         best_by_dev: for k = 1 to n, the expected test score of that of k runs which is best on dev; empty where a run
             has no dev score.
@@ -49,6 +50,7 @@ class Stability:
     task: str
     control: bool
     summary: Summary
+    interval: Interval | None
     failed: int | None
     best_by_dev: tuple[float, ...]
     components: Components | None
@@ -68,19 +70,22 @@ def _stability(task: str, strategy: str, records: Sequence[Record]) -> Stability
     if len(records) < 2 or len(tests) < len(records):
         return None  # a spread over those seeds that survived would flatter
     devs = [record.dev_score for record in records if record.dev_score is not None]
-    failures = [_failed(metric) for metric in metrics]
+    failures = [no_better_than_chance(metric) for metric in metrics]
+    summary = summarise(tests)
     return Stability(
         strategy=strategy,
         task=task,
         control=records[0].control,
-        summary=summarise(tests),
+        summary=summary,
+        interval=t_interval(summary),
         failed=None if None in failures else sum(map(bool, failures)),
         best_by_dev=expected_best(tests, by=devs) if len(devs) == len(tests) else (),
         components=_components(records, tests),
     )
 
 
-def _failed(metric: MetricValue) -> bool | None:
+def no_better_than_chance(metric: MetricValue) -> bool | None:
+    """Whether the best constant answer would do as well; None where the metric has no such."""
     if metric.value is None or metric.chance is None or metric.direction == "none":
         return None
     return metric.value <= metric.chance if metric.direction == "up" else metric.value >= metric.chance

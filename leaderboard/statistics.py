@@ -46,3 +46,8 @@ def t_interval(summary: Summary, confidence: float = 0.95) -> Interval | None:
         return None
     half = float(stdtrit(summary.n - 1, (1 + confidence) / 2)) * summary.std / math.sqrt(summary.n)
     return Interval(summary.mean - half, summary.mean + half)
+
+
+def shown(fraction: float) -> float:
+    """A fraction as boards print it: times 100, two decimals."""
+    return round(100 * fraction, 2) + 0.0  # no -0.00

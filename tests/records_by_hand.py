@@ -1,5 +1,6 @@
 """Records made by hand, so that boards are tested without any run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from thawbench.contracts import Seeds, Stream
@@ -29,6 +30,8 @@ def make_record(
     revision: str = "r1",
     fingerprint: str = "f1",
     usage: Usage | None = None,
+    train: str | None = "nli",
+    packages: Mapping[str, str] | None = None,
 ) -> Record:
     """A record of a score, or of another status; everything else has a default.
 
@@ -42,7 +45,7 @@ def make_record(
         "version": version,
         "config": {"spelled": strategy},
         "budget": {"steps": None, "epochs": None},
-        "train": {"name": "nli", "version": 1, "fingerprint": "t1"},
+        "train": {"name": train, "version": 1, "fingerprint": "t1"} if train else None,
         "seeds": drawn,
     }
     name = task.partition(":")[0]
@@ -64,7 +67,7 @@ def make_record(
         cell=cell,
         seeds=crossed or Seeds(0, seed or 0, 0),
         draws=tuple(sorted(drawn)),
-        environment=Environment("3.11.7", {}, None, None, "cpu", "some cpu", 2, precision),
+        environment=Environment("3.11.7", packages or {}, None, None, "cpu", "some cpu", 2, precision),
         started="2026-11-28T00:00:00+00:00",
         usage=usage or Usage(),
         metrics=(main, *others) if status == "ok" else (),

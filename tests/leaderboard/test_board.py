@@ -10,8 +10,9 @@ from records_by_hand import make_record
 
 from thawbench.contracts import Seeds
 from thawbench.errors import UserError
-from thawbench.leaderboard.board import COSINE_SPEARMAN, Row, Table, build_board
+from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.statistics import Summary
+from thawbench.leaderboard.tables import COSINE_SPEARMAN, Row, Table
 from thawbench.suite.records import MetricValue, Record, Status, Usage, key_of
 
 
@@ -191,6 +192,68 @@ def test_all_mixtures_are_listed_at_once() -> None:
     records = [make_record(task=task, revision=f"r{i}", version="1") for task in ("s/x", "s/y") for i in (1, 2)]
     with pytest.raises(UserError, match=r"s/x differs in revision.*; s/y differs in revision"):
         build_board(records)
+
+
+def test_majors_of_one_library_are_refused_with_the_list() -> None:
+    packages = [{"torch": "2.13.0+cpu", "mteb": "2.26"}, {"torch": "3.0", "mteb": "2.9"}, {"mteb": "3.1"}]
+    records = [make_record(name, packages=each) for name, each in zip("abc", packages, strict=True)]
+    with pytest.raises(UserError, match=r"mteb 2\.\d+ \(record \w+\) and 3\.1 \(.*; torch 2\.13\.0\+cpu \(.* and 3\.0"):
+        build_board(records)
+    assert build_board([make_record("a", packages={"torch": "2.13"}), make_record("b", packages={"torch": "2.12"})])
+
+
+def three_seeds(scores: dict[str, tuple[float, float, float]], task: str = "sts/STS12") -> list[Record]:
+    return [
+        make_record(name, task, value, crossed=Seeds(k, k, k))
+        for name, values in scores.items()
+        for k, value in enumerate(values)
+    ]
+
+
+def test_rows_that_cannot_be_told_apart_share_a_letter_and_the_bold() -> None:
+    table = only_table(
+        *three_seeds({"a": (0.80, 0.82, 0.81), "b": (0.79, 0.83, 0.80), "c": (0.20, 0.22, 0.205)}),
+        *(make_record("tfidf", value=0.9, control=True, seed=seed) for seed in range(3)),
+    )
+    assert [(row.strategy, row.group, row.top, row.best) for row in table.complete] == [
+        ("tfidf", "", False, (False,)),
+        ("a", "a", True, (True,)),
+        ("b", "a", True, (True,)),
+        ("c", "b", False, (False,)),
+    ]
+
+
+def test_one_seed_has_no_letter_and_is_bold_only_if_it_is_the_best() -> None:
+    seeds = three_seeds({"a": (0.80, 0.82, 0.81), "b": (0.79, 0.83, 0.80)})
+    table = only_table(*seeds, make_record("c", value=0.5, crossed=Seeds()))
+    assert [(row.strategy, row.group, row.top) for row in table.complete] == [
+        ("a", "a", True),
+        ("b", "a", True),
+        ("c", "", False),
+    ]
+    table = only_table(*seeds, make_record("c", value=0.9, crossed=Seeds()))
+    assert [(row.strategy, row.top) for row in table.complete] == [("c", True), ("a", False), ("b", False)]
+
+
+def test_forty_identical_strategies_share_first_place_one_letter_and_the_bold() -> None:
+    table = only_table(*three_seeds({f"s{number}": (0.3, 0.4, 0.6) for number in range(40)}))
+    assert {(row.rank, row.group, row.top, row.best) for row in table.complete} == {(1, "a", True, (True,))}
+    assert {(each.mean_rank, each.borda) for each in table.aggregates} == {(20.5, 19.5)}
+
+
+def test_incomplete_rows_are_not_compared() -> None:
+    records = three_seeds({"a": (0.8, 0.82, 0.81), "b": (0.2, 0.22, 0.205)})
+    broken = [*three_seeds({"c": (0.9, 0.9, 0.9)}), make_record("c", crossed=Seeds(3, 3, 3), status="failed")]
+    assert only_table(*records, *broken).comparisons == only_table(*records).comparisons
+
+
+def test_an_entry_leads_to_its_records_and_has_the_interval_of_its_mean() -> None:
+    records = three_seeds({"a": (0.3, 0.5, 0.7)})
+    (entry,) = only_table(*records).complete[0].entries
+    assert entry is not None
+    assert entry.keys == tuple(sorted(record.key for record in records))
+    assert entry.interval is not None
+    assert entry.interval.high == pytest.approx(0.5 + 4.302653 * 0.2 / 3**0.5)
 
 
 def test_no_records_make_no_board() -> None:

@@ -10,7 +10,8 @@ from records_by_hand import make_record
 from thawbench import __version__
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import build_board
-from thawbench.leaderboard.markdown import escape, render_markdown, write_board
+from thawbench.leaderboard.markdown import escape, render_markdown
+from thawbench.leaderboard.publish import write_board
 from thawbench.suite.records import Record, RecordStore
 
 
@@ -46,7 +47,7 @@ def test_a_table_reads_back_as_it_was_meant() -> None:
         make_record("tfidf", "sts/STS13", 0.9, control=True),
         make_record("mlm", "sts/STS12", status="failed", why="out of memory"),
     )
-    complete, incomplete, costs = read_tables(page)
+    complete, incomplete, over_tasks, costs = read_tables(page)
     assert complete == [
         ["#", "Strategy", "sts/STS12", "sts/STS13", "Mean"],
         ["", "tfidf †", "90.00 (1)", "90.00 (1)", "90.00"],
@@ -54,6 +55,11 @@ def test_a_table_reads_back_as_it_was_meant() -> None:
         ["2", "frozen", "72.37 (1)", "**65.00 (1)**", "68.69"],
     ]
     assert incomplete == [["Strategy", "Done", "sts/STS12", "sts/STS13"], ["mlm", "0/2", "failed", "–"]]
+    assert over_tasks == [
+        ["Strategy", "IQM", "95 %", "Mean rank", "Borda", "Failed"],
+        ["frozen_ebm:norm=l2", "65.00", "–", "1.50", "1.0", "–"],
+        ["frozen", "68.69", "68.69 to 68.69", "1.50", "1.0", "–"],
+    ]
     assert [row[0] for row in costs] == ["Strategy", "frozen", "frozen_ebm:norm=l2", "tfidf"]
 
 

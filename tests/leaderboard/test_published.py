@@ -3,30 +3,17 @@
 import re
 from pathlib import Path
 
-from thawbench.leaderboard.markdown import write_board
+from thawbench.leaderboard.publish import edition_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "leaderboard" / "records" / "served"
 
 
-def table_lines(text: str) -> list[str]:
-    """Lines of Markdown tables."""
-    return [line for line in text.splitlines() if line.startswith("|")]
+def test_the_committed_boards_are_made_from_the_committed_records() -> None:
+    edition = edition_of(RECORDS, [ROOT / "LEADERBOARD.md"], [ROOT / "README.md"])
 
-
-def test_the_committed_board_is_made_from_the_committed_records(tmp_path: Path) -> None:
-    damaged = write_board(RECORDS, tmp_path / "LEADERBOARD.md")
-
-    assert list(damaged) == []
-    assert (tmp_path / "LEADERBOARD.md").read_bytes() == (ROOT / "LEADERBOARD.md").read_bytes()
-
-
-def test_the_board_in_the_readme_is_a_part_of_it() -> None:
-    board = set(table_lines((ROOT / "LEADERBOARD.md").read_text(encoding="utf-8")))
-    shown = table_lines((ROOT / "README.md").read_text(encoding="utf-8"))
-
-    assert len(shown) > 5
-    assert set(shown) <= board
+    assert edition.damaged == ()
+    assert [page.path.name for page in edition.pages if page.stale] == []
 
 
 def test_published_records_hold_no_text_of_a_row() -> None:

@@ -184,9 +184,9 @@ def test_the_page_shows_stability_under_few_shot_tables_only() -> None:
     assert page.count("stability") == 1
     lines = page[page.index("#### fewshot: stability") :].splitlines()
     table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")][:3]
-    assert table[0] == ["Task", "Strategy", "n", "Mean", "Std", "Failed", "Best of 2", "Best of 3"]
+    assert table[0] == ["Task", "Strategy", "n", "Mean", "95 %", "Std", "Failed", "Best of 2", "Best of 3"]
     # pairs by dev: (1, 2) and (2, 3) take .5, (1, 3) takes .9
-    assert table[2] == [TASK, "a", "3", "60.00", "26.46", "67 %", "63.33", "50.00"]
+    assert table[2] == [TASK, "a", "3", "60.00", "-5.72 to 125.72", "26.46", "67 %", "63.33", "50.00"]
 
 
 def test_a_board_without_repeated_runs_has_no_stability() -> None:

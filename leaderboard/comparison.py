@@ -1,0 +1,107 @@
+"""Two strategies on the same tasks at the same sample seeds: how much better, how sure, and what would have shown.
+
+All of it speaks of other seeds on these tasks, and not of other test rows: `model_pair` does that for two models.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.special import nctdtr, stdtrit
+
+from thawbench.leaderboard.paired_test import paired_tests
+from thawbench.leaderboard.statistics import Interval
+from thawbench.leaderboard.units import Units
+
+LEVEL = 0.05
+"""The chance that anything at all in one table is told apart that is not different."""
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The first strategy against the second.
+
+    Attributes:
+        difference: mean over tasks of the paired differences; above 0 the first is better.
+        interval: of the difference, at 95 %, for this pair alone; None where seeds move it and all gave the same.
+        better: probability of improvement: the share of pairs in which the first is better, ties as halves, tasks
+            weighing the same.
+        p: paired t test, two-sided. Tasks of one stratum are first averaged at each seed, for one draw moves them all.
+        adjusted: p after Holm (1979), over all pairs of the table.
+        seeds: pairs in the smallest stratum that seeds move; None where no seed moves either strategy.
+        detectable: the least true difference that this many seeds would have shown with a probability of 80 %, at the
+            strictest of Holm's steps; None where the differences have no spread to tell it from.
+    """
+
+    first: str
+    second: str
+    difference: float
+    interval: Interval | None
+    better: float
+    p: float
+    adjusted: float
+    seeds: int | None
+    detectable: float | None
+
+    @property
+    def apart(self) -> bool:
+        """Told apart, with a chance of 5 % that this is wrong of any pair of the table."""
+        return self.adjusted < LEVEL
+
+
+def compare_all(units: Units) -> tuple[Comparison, ...]:
+    """Every pair of strategies that has three seeds or more in common, or that no seed moves."""
+    first, second = np.triu_indices(len(units.strategies), 1)
+    differences = (units.scores[first] - units.scores[second]) * (1 if units.up else -1)
+    tests = paired_tests(differences, units.fixed[first] & units.fixed[second], units.members)
+    chosen = np.flatnonzero(tests.enough).tolist()
+    values, halves = tests.p[chosen].tolist(), tests.half_width()[chosen].tolist()
+    level = LEVEL / max(1, len(chosen))
+    found = []
+    for pair, p, adjusted, half in zip(chosen, values, holm(values), halves, strict=True):
+        mean, error = float(tests.mean[pair]), float(tests.error[pair])
+        found.append(
+            Comparison(
+                units.strategies[first[pair]],
+                units.strategies[second[pair]],
+                difference=mean,
+                interval=None if math.isnan(half) else Interval(mean - half, mean + half),
+                better=float(tests.better[pair]),
+                p=p,
+                adjusted=adjusted,
+                seeds=int(tests.least[pair]) or None,
+                detectable=minimal_difference(error, float(tests.freedom[pair]), level=level) if error else None,
+            )
+        )
+    return tuple(found)
+
+
+def holm(values: Sequence[float]) -> tuple[float, ...]:
+    """p-values adjusted so that one below 5 % is an error in at most 5 % of families (Holm 1979)."""
+    adjusted = [0.0] * len(values)
+    highest = 0.0
+    for step, position in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - step) * values[position]))
+        adjusted[position] = highest
+    return tuple(adjusted)
+
+
+def minimal_difference(error: float, freedom: float, *, level: float = LEVEL, power: float = POWER) -> float:
+    """The true difference that a two-sided t test of this standard error finds with this probability."""
+    return _noncentrality(freedom, level, power) * error
+
+
+@cache
+def _noncentrality(freedom: float, level: float, power: float) -> float:
+    """Where the noncentral t exceeds the critical value with probability `power`."""
+    critical = float(stdtrit(freedom, 1 - level / 2))
+    low, high = 0.0, critical + 1
+    while nctdtr(freedom, high, critical) > 1 - power:
+        high *= 2
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if nctdtr(freedom, middle, critical) > 1 - power else (low, middle)
+    return high

@@ -1,0 +1,138 @@
+"""From a folder of records to published files: boards of their own, and marked blocks inside other documents."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thawbench.errors import UserError, unknown
+from thawbench.leaderboard.board import Board, Section, build_board
+from thawbench.leaderboard.board_grids import costs_grid, overall_grid
+from thawbench.leaderboard.csv_table import render_csv
+from thawbench.leaderboard.grid import Grid
+from thawbench.leaderboard.json_page import render_json
+from thawbench.leaderboard.latex import render_latex
+from thawbench.leaderboard.markdown import render_grid, render_markdown
+from thawbench.leaderboard.table_grids import complete_grid
+from thawbench.suite.records import RecordStore
+
+_FORMATS: dict[str, Callable[[Board], str]] = {
+    ".md": render_markdown,
+    ".csv": render_csv,
+    ".tex": render_latex,
+    ".json": render_json,
+}
+_HEAD = re.compile(r"^<!-- board: (?P<title>.+?) -->$", re.MULTILINE)
+_BLOCK = re.compile(_HEAD.pattern + r"\n.*?^<!-- /board -->$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file as the records would have it."""
+
+    path: Path
+    text: str
+
+    @property
+    def stale(self) -> bool:
+        """The file is not there, or is another."""
+        return not self.path.is_file() or self.path.read_bytes() != self._bytes
+
+    def write(self) -> None:
+        """Put it there.
+
+        Raises:
+            UserError: it cannot be written.
+        """
+        try:
+            self.path.write_bytes(self._bytes)
+        except OSError as error:
+            raise UserError(
+                f"the board {self.path} cannot be written ({error.strerror}); choose another file"
+            ) from None
+
+    @property
+    def _bytes(self) -> bytes:
+        return self.text.encode("utf-8", "replace")  # a name may hold half of a surrogate pair
+
+
+@dataclass(frozen=True)
+class Edition:
+    """Pages made from one folder, and what is wrong with its damaged records, which are left out."""
+
+    pages: tuple[Page, ...]
+    damaged: tuple[str, ...]
+
+
+def edition_of(results: Path, out: Sequence[Path], into: Sequence[Path] = ()) -> Edition:
+    """The pages of a folder of records.
+
+    Args:
+        out: files that are boards, in the format that their suffix names.
+        into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
+            TABLE is the title of a table such as `ir`, or `overall` or `cost`; with ` on BACKBONE` if several have it.
+
+    Raises:
+        UserError: there are no records, they may not be shown together, a format or a table is unknown, or a document
+            has no block.
+    """
+    store = RecordStore(results, read_only=True)
+    records = store.all()
+    if not records:
+        raise UserError(
+            f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
+        )
+    board = build_board(records)
+    boards = [Page(path, _format(path)(board)) for path in out]
+    documents = [Page(path, _renewed(path, board)) for path in into]
+    return Edition((*boards, *documents), tuple(store.damaged.values()))
+
+
+def write_board(results: Path, out: Path) -> tuple[str, ...]:
+    """Write the board of a results folder, and return what is wrong with its damaged records, which are left out.
+
+    Raises:
+        UserError: as of `edition_of`, or `out` cannot be written.
+    """
+    edition = edition_of(results, [out])
+    for page in edition.pages:
+        page.write()
+    return edition.damaged
+
+
+def _format(path: Path) -> Callable[[Board], str]:
+    try:
+        return _FORMATS[path.suffix]
+    except KeyError:
+        raise unknown(f"format of {path}", path.suffix, _FORMATS) from None
+
+
+def _renewed(path: Path, board: Board) -> str:
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"the document {path} cannot be read ({error})") from None
+    if not _BLOCK.search(text) or len(_BLOCK.findall(text)) != len(_HEAD.findall(text)):
+        raise UserError(
+            f"{path} has no block for a table, or one without an end; mark the place by two lines, "
+            "<!-- board: ir --> and <!-- /board -->"
+        )
+    grids = [(title, section.backbone, lines) for section in board.sections for title, lines in _grids(section)]
+
+    def block(match: re.Match[str]) -> str:
+        title = match["title"]
+        found = [lines for name, backbone, lines in grids if title in (name, f"{name} on {backbone}")]
+        if len(found) > 1:
+            raise UserError(f"{path} asks for the table {title}, and several backbones have one; write {title} on NAME")
+        if not found:
+            raise unknown(f"table in {path}", title, [name for name, *_ in grids])
+        return f"<!-- board: {title} -->\n\n{render_grid(found[0])}\n\n<!-- /board -->"
+
+    return _BLOCK.sub(block, text)
+
+
+def _grids(section: Section) -> list[tuple[str, Grid]]:
+    found = [(table.title, complete_grid(table)) for table in section.tables if table.complete]
+    if section.overall and section.overall.standings:
+        found.append(("overall", overall_grid(section.overall)))
+    return [*found, ("cost", costs_grid(section.costs))]

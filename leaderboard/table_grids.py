@@ -1,0 +1,134 @@
+"""What stands on a page of one table: its rows, what is told apart, the sums over tasks, and how stable they are."""
+
+import math
+from collections.abc import Sequence
+
+from thawbench.leaderboard.comparison import Comparison
+from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
+from thawbench.leaderboard.stability import Components, Stability
+from thawbench.leaderboard.tables import Entry, Row, Table
+
+BELOW = "‡"
+_BEST_OF = (2, 3, 5, 10)
+_STREAMS = ("sample", "init", "order", "rest")
+
+
+def complete_grid(table: Table) -> Grid:
+    """The complete rows, ranked where the table is."""
+    tasks = [column.task for column in table.columns]
+    if table.direction is None:
+        return grid(
+            ["Strategy", *tasks],
+            [[named(row.strategy, row.control), *map(_entry, row.entries)] for row in table.complete],
+        )
+    grouped = any(row.group for row in table.complete)
+    heads = ["#", "Strategy", *tasks, "Mean", *(["Group"] if grouped else [])]
+    return grid(heads, [_ranked(row, grouped) for row in table.complete])
+
+
+def incomplete_grid(table: Table) -> Grid:
+    """The rows that lack a score, with what became of it."""
+    tasks = [column.task for column in table.columns]
+    return grid(
+        ["Strategy", "Done", *tasks],
+        [
+            [named(row.strategy, row.control), f"{row.done}/{len(tasks)}", *map(_entry, row.entries)]
+            for row in table.incomplete
+        ],
+    )
+
+
+def against_best_grid(table: Table) -> Grid:
+    """The first row against every other that it was compared with; no rows where there is none."""
+    placed = [row.strategy for row in table.complete if not row.control]
+    pairs = {frozenset((each.first, each.second)): each for each in table.comparisons}
+    found = [(other, pairs.get(frozenset((placed[0], other)))) for other in placed[1:]]
+    heads = ["Strategy", "Behind by", "95 %", "Pairs lost", "p (Holm)", "Seeds", "Would show"]
+    return grid(heads, [_compared(other, each) for other, each in found if each is not None])
+
+
+def over_tasks_grid(table: Table) -> Grid:
+    """Sums over tasks, in the order of the table; no rows where it has one task or one strategy."""
+    heads = ["Strategy", "IQM", "95 %", "Mean rank", "Borda", "Failed"]
+    places = [row.strategy for row in table.complete]
+    found = sorted(table.aggregates, key=lambda each: places.index(each.strategy))
+    if len(found) < 2 or sum(column.direction != "none" for column in table.columns) < 2:
+        return grid(heads, [])
+    return grid(
+        heads,
+        [
+            [
+                each.strategy,
+                score(each.iqm),
+                between(each.interval),
+                f"{each.mean_rank:.2f}",
+                f"{each.borda:.1f}",
+                percent(each.failed),
+            ]
+            for each in found
+        ],
+    )
+
+
+def stability_grid(found: Sequence[Stability]) -> Grid:
+    """One line a task and strategy."""
+    sizes = [k for k in _BEST_OF if any(len(each.best_by_dev) >= k for each in found)]
+    streams = _STREAMS if any(each.components for each in found) else ()
+    heads = ["Task", "Strategy", "n", "Mean", "95 %", "Std", "Failed", *(f"Best of {k}" for k in sizes)]
+    rows = [
+        [
+            each.task,
+            named(each.strategy, each.control),
+            str(each.summary.n),
+            score(each.summary.mean),
+            between(each.interval),
+            score(each.summary.std),
+            MISSING if each.failed is None else percent(each.failed / each.summary.n),
+            *(score(each.best_by_dev[k - 1]) if len(each.best_by_dev) >= k else MISSING for k in sizes),
+            *(_component(each.components, stream) for stream in streams),
+        ]
+        for each in found
+    ]
+    return grid([*heads, *(each.capitalize() for each in streams)], rows)
+
+
+def _ranked(row: Row, grouped: bool) -> list[Cell | str]:
+    best = row.best or (False,) * len(row.entries)
+    cells = [Cell(_entry(entry), bold) for entry, bold in zip(row.entries, best, strict=True)]
+    rank = "" if row.rank is None else str(row.rank)
+    mean = Cell("" if row.mean is None else score(row.mean), row.top)
+    group = [row.group or ("" if row.control else MISSING)] if grouped else []
+    return [rank, named(row.strategy, row.control), *cells, mean, *group]
+
+
+def _compared(other: str, found: Comparison) -> list[Cell | str]:
+    turned = found.first == other
+    difference = -found.difference if turned else found.difference
+    interval = found.interval
+    if interval is not None and turned:
+        interval = type(interval)(-interval.high, -interval.low)
+    return [
+        other,
+        score(difference),
+        between(interval),
+        percent(1 - found.better if turned else found.better),
+        "< 0.0001" if found.adjusted < 1e-4 else f"{found.adjusted:.4f}",
+        MISSING if found.seeds is None else str(found.seeds),
+        score(found.detectable),
+    ]
+
+
+def _component(components: Components | None, stream: str) -> str:
+    variance: float | None = getattr(components, stream, None)
+    if components is None or variance is None:
+        return MISSING
+    return score(math.sqrt(variance)) + (f" {BELOW}" if stream in components.clipped else "")
+
+
+def _entry(entry: Entry | None) -> str:
+    if entry is None:
+        return MISSING
+    if entry.summary is None:
+        return entry.outcome
+    spread = "" if entry.summary.std is None else f" ± {score(entry.summary.std)}"
+    return f"{score(entry.summary.mean)}{spread} ({entry.summary.n})"

@@ -1,0 +1,218 @@
+"""The tables of one family of tasks: what is averaged, ranked, told apart and kept apart."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from thawbench.leaderboard.aggregates import Aggregate, aggregates_of
+from thawbench.leaderboard.comparison import Comparison, compare_all
+from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.stability import Stability, no_better_than_chance, stability_of
+from thawbench.leaderboard.statistics import Interval, Summary, shown, summarise, t_interval
+from thawbench.leaderboard.tie_groups import best_with_ties, tie_groups
+from thawbench.leaderboard.units import units_of
+from thawbench.suite.records import MetricValue, Record
+
+COSINE_SPEARMAN = "cosine_spearman"
+FEWSHOT = "fewshot"
+_Choice = Callable[[Record], MetricValue | None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One strategy on one task: a summary if every seed is ok, otherwise what became of the seeds, in words.
+
+    Attributes:
+        interval: of the mean over seeds, 95 %; None of a single seed.
+        keys: the records behind it.
+    """
+
+    summary: Summary | None
+    outcome: str
+    interval: Interval | None = None
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy over the columns of a table; None where there is no record.
+
+    `mean` and `rank` are None where the row is incomplete or the table is not ranked, `rank` also of a control.
+
+    Attributes:
+        group: letters; two rows that share one cannot be told apart. Empty of a control, and with too few seeds.
+        top: first by its mean, or not told apart from the first.
+        best: by column, the same of its score there.
+    """
+
+    strategy: str
+    control: bool
+    entries: tuple[Entry | None, ...]
+    mean: float | None = None
+    rank: int | None = None
+    group: str = ""
+    top: bool = False
+    best: tuple[bool, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """Columns with a summary."""
+        return sum(entry is not None and entry.summary is not None for entry in self.entries)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A task with the metric shown of it; the metric is empty, and not ranked, while no cell has a score."""
+
+    task: str
+    metric: str
+    direction: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One family of tasks. `direction` is that of all columns that have one, None if they disagree or none has.
+
+    `stability` says of few-shot tasks how far their scores depend on the seeds. Only complete rows that are no controls
+    are compared and have aggregates, and only in a table that is ranked.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    direction: str | None
+    complete: tuple[Row, ...]
+    incomplete: tuple[Row, ...]
+    stability: tuple[Stability, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+
+
+def tables_of(family: str, records: Sequence[Record]) -> list[Table]:
+    """A family's table by its main metric, and one by cosine where that is another score."""
+    tables = [_table(family, records, lambda record: record.main)]
+    if family == FEWSHOT:
+        tables[0] = replace(tables[0], stability=stability_of(records))
+    cosine = [(record.main, record.metric(COSINE_SPEARMAN)) for record in records if record.status == "ok"]
+    if any(main and other and main.value != other.value for main, other in cosine):
+        tables.append(_table(f"{family}, by cosine", records, lambda record: record.metric(COSINE_SPEARMAN)))
+    return tables
+
+
+def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
+    columns = tuple(
+        _column(task, members, choose) for task, members in sorted(grouped(records, lambda record: record.task).items())
+    )
+    directions = {column.direction for column in columns} - {"none"}
+    direction = directions.pop() if len(directions) == 1 else None
+    cells = grouped(records, lambda record: (record.strategy, record.task))
+    complete: list[Row] = []
+    incomplete: list[Row] = []
+    for strategy, members in sorted(grouped(records, lambda record: record.strategy).items()):
+        groups = [cells.get((strategy, column.task)) for column in columns]
+        entries = tuple(None if group is None else _entry(group, choose) for group in groups)
+        row = Row(strategy, members[0].control, entries)
+        (complete if row.done == len(columns) else incomplete).append(row)
+    table = Table(title, columns, direction, _ranked(complete, columns, direction), tuple(incomplete))
+    return table if direction is None else _compared(table, records, choose)
+
+
+def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table:
+    """The same with what can be told apart, on the whole and in each column."""
+    contenders = [row for row in table.complete if not row.control]
+    ranked = [at for at, column in enumerate(table.columns) if column.direction != "none"]
+    tasks = [table.columns[at].task for at in ranked]
+    names = [row.strategy for row in contenders]
+    if not contenders:
+        return table
+
+    def score(record: Record) -> float | None:
+        metric = choose(record)
+        return None if metric is None else metric.value
+
+    units = units_of(records, names, tasks, score, up=table.direction == "up")
+    comparisons = compare_all(units)
+    groups = dict(zip(names, tie_groups(names, comparisons), strict=True))
+    top = best_with_ties([row.strategy for row in contenders if row.rank == 1], comparisons)
+    means = [[_mean(row.entries[at]) for at in ranked] for row in contenders]
+    best = {}
+    for position, (at, column) in enumerate(zip(ranked, zip(*means, strict=True), strict=True)):
+        first = max(column) if units.up else min(column)
+        firsts = [name for name, mean in zip(names, column, strict=True) if mean == first]
+        best[at] = best_with_ties(firsts, compare_all(units.only(position)))
+    failed = [_failed_share([record for record in records if record.strategy == name], tasks) for name in names]
+    columns = range(len(table.columns))
+    return replace(
+        table,
+        complete=tuple(
+            replace(
+                row,
+                group=groups.get(row.strategy, ""),
+                top=row.strategy in top,
+                best=tuple(row.strategy in best.get(at, ()) for at in columns),
+            )
+            for row in table.complete
+        ),
+        comparisons=comparisons,
+        aggregates=aggregates_of(units, means, failed),
+    )
+
+
+def _mean(entry: Entry | None) -> float:
+    """As it is printed, for what prints alike ranks alike; nan of nothing, which no complete row has."""
+    return math.nan if entry is None or entry.summary is None else shown(entry.summary.mean)
+
+
+def _failed_share(records: Sequence[Record], tasks: Sequence[str]) -> float | None:
+    """The share of runs no better than the best constant answer; None where some metric has no such."""
+    mains = [record.main for record in records if record.task in tasks]
+    verdicts = [None if main is None else no_better_than_chance(main) for main in mains]
+    return None if None in verdicts else sum(map(bool, verdicts)) / len(verdicts)
+
+
+def _column(task: str, records: Sequence[Record], choose: _Choice) -> Column:
+    chosen = (choose(record) for record in records if record.status == "ok")
+    metric = next((metric for metric in chosen if metric is not None), None)
+    return Column(task, "", "none") if metric is None else Column(task, metric.name, metric.direction)
+
+
+def _entry(group: Sequence[Record], choose: _Choice) -> Entry:
+    found = [metric.value for record in group if record.status == "ok" and (metric := choose(record)) is not None]
+    values = [value for value in found if value is not None]
+    keys = tuple(sorted(record.key for record in group))
+    if len(values) == len(group):
+        summary = summarise(values)
+        return Entry(summary, "ok", t_interval(summary), keys)
+    # a mean over those seeds that survived would flatter
+    counts = Counter(record.status.replace("_", " ") for record in group if record.status != "ok")
+    counts["not taken"] += sum(record.status == "ok" for record in group) - len(values)
+    words = [
+        status if len(group) == 1 else f"{status} {count} of {len(group)}"
+        for status, count in sorted(counts.items())
+        if count
+    ]
+    return Entry(None, ", ".join(words), keys=keys)
+
+
+def _ranked(rows: Sequence[Row], columns: Sequence[Column], direction: str | None) -> tuple[Row, ...]:
+    if direction is None:
+        return tuple(rows)
+    sign = -1 if direction == "up" else 1
+    means = {row.strategy: _row_mean(row, columns) for row in rows}
+    # what prints alike ranks alike
+    placed = sorted(rows, key=lambda row: (sign * shown(means[row.strategy]), row.strategy))
+    contenders = [shown(means[row.strategy]) for row in placed if not row.control]
+    return tuple(
+        replace(
+            row,
+            mean=means[row.strategy],
+            rank=None if row.control else contenders.index(shown(means[row.strategy])) + 1,
+        )
+        for row in placed
+    )
+
+
+def _row_mean(row: Row, columns: Sequence[Column]) -> float:
+    pairs = zip(row.entries, columns, strict=True)
+    means = [entry.summary.mean for entry, column in pairs if column.direction != "none" and entry and entry.summary]
+    return math.fsum(means) / len(means)

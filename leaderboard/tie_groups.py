@@ -1,0 +1,44 @@
+"""Letters for what cannot be told apart: two strategies share one if and only if their difference does not show."""
+
+from collections.abc import Collection, Sequence
+from string import ascii_lowercase
+
+from thawbench.leaderboard.comparison import Comparison
+
+
+def tie_groups(placed: Sequence[str], comparisons: Collection[Comparison]) -> tuple[str, ...]:
+    """For each strategy its letters, such as `ab`; numbers such as `3,27` where there are more groups than letters.
+
+    The groups are the largest sets without a pair that is told apart, found by splitting and absorbing (Piepho 2004).
+    A strategy that was compared with none has no letter, nor has anybody where nothing was compared.
+
+    Args:
+        placed: the best first; its groups come first.
+    """
+    compared = {name for each in comparisons for name in (each.first, each.second)}
+    names = [name for name in placed if name in compared]
+    apart = {frozenset((each.first, each.second)) for each in comparisons if each.apart}
+    groups = {frozenset(names)} if names else set()
+    for pair in sorted(apart, key=sorted):
+        split = {group for group in groups if pair <= group}
+        parts = {group - {name} for group in split for name in pair}
+        kept = groups - split
+        groups = kept | {part for part in parts if not any(part < other for other in kept | parts)}
+    places = {name: place for place, name in enumerate(names)}
+    ordered = sorted(groups, key=lambda group: sorted(places[name] for name in group))
+    belongs = [[number for number, group in enumerate(ordered) if name in group] for name in placed]
+    if len(ordered) <= len(ascii_lowercase):
+        return tuple("".join(ascii_lowercase[number] for number in numbers) for numbers in belongs)
+    return tuple(",".join(str(number + 1) for number in numbers) for numbers in belongs)
+
+
+def best_with_ties(best: Collection[str], comparisons: Collection[Comparison]) -> frozenset[str]:
+    """The best strategies, and those that were compared with one of them and not told apart from it."""
+    tied = {
+        name
+        for each in comparisons
+        if not each.apart
+        for name, other in ((each.first, each.second), (each.second, each.first))
+        if other in best
+    }
+    return frozenset(best) | tied

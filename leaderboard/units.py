@@ -1,0 +1,107 @@
+"""The unit of comparison: a task at one sample seed, where all strategies saw the same rows."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thawbench.leaderboard.mixture import grouped
+from thawbench.suite.records import Record
+
+
+@dataclass(frozen=True)
+class Units:
+    """What the strategies of one table scored, on every task at every sample seed.
+
+    Attributes:
+        strata: for each task the number of its stratum. Tasks whose train sets are the same, whatever the n, share one:
+            a draw moves them together, so that they count once.
+        scores: (strategies, tasks, seeds), nan where there is no run; a mean where one sample has several runs.
+        fixed: (strategies, tasks); no seed moves this score, which therefore stands at all of them.
+        up: greater is better.
+    """
+
+    strategies: tuple[str, ...]
+    tasks: tuple[str, ...]
+    strata: tuple[int, ...]
+    scores: NDArray[np.float64]
+    fixed: NDArray[np.bool_]
+    up: bool
+
+    def only(self, position: int) -> "Units":
+        """The same on one task alone."""
+        one = slice(position, position + 1)
+        return replace(self, tasks=self.tasks[one], strata=(0,), scores=self.scores[:, one], fixed=self.fixed[:, one])
+
+    @property
+    def members(self) -> list[list[int]]:
+        """The positions of the tasks of each stratum."""
+        return [[at for at, stratum in enumerate(self.strata) if stratum == each] for each in sorted(set(self.strata))]
+
+
+def units_of(
+    records: Sequence[Record],
+    strategies: Sequence[str],
+    tasks: Sequence[str],
+    score: Callable[[Record], float | None],
+    *,
+    up: bool,
+) -> Units:
+    """Units of strategies that have a score in each of their cells on each of these tasks.
+
+    A strategy that draws seeds, and not the sample, is paired with the samples in the order of its seeds: any pairing
+    of what is drawn apart is as good as another.
+
+    Args:
+        records: all of the table; those of other strategies and tasks are passed over.
+    """
+    records = [record for record in records if record.strategy in strategies and record.task in tasks]
+    cells = grouped(records, lambda record: (record.strategy, record.task))
+    samples = {task: sorted(seeds) for task, seeds in _samples(records).items()}
+    dealt = [len(group) for group in cells.values() if "sample" not in group[0].draws]
+    length = max([len(seeds) for seeds in samples.values()] + dealt, default=0)
+    scores = np.full((len(strategies), len(tasks), length), np.nan)
+    fixed = np.zeros((len(strategies), len(tasks)), bool)
+    for row, strategy in enumerate(strategies):
+        for column, task in enumerate(tasks):
+            group = cells[strategy, task]
+            if not group[0].draws:
+                scores[row, column], fixed[row, column] = score(group[0]), True
+            elif "sample" in group[0].draws:
+                for seed, runs in grouped(group, lambda record: record.seeds.sample).items():
+                    scores[row, column, samples[task].index(seed)] = _mean([score(run) for run in runs])
+            else:
+                runs = sorted(group, key=lambda record: (record.seeds.init, record.seeds.order, record.key))
+                scores[row, column, : len(runs)] = [score(run) for run in runs]
+    return Units(tuple(strategies), tuple(tasks), _strata(records, tasks), scores, fixed, up)
+
+
+def _samples(records: Sequence[Record]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for record in records:
+        if "sample" in record.draws:
+            found.setdefault(record.task, set()).add(record.seeds.sample)
+    return found
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    return math.fsum(value for value in values if value is not None) / len(values)
+
+
+def _strata(records: Sequence[Record], tasks: Sequence[str]) -> tuple[int, ...]:
+    """Tasks joined by any train set that they share, directly or through others."""
+    strata: list[set[str]] = []
+    for task in tasks:
+        drawn_on = {
+            step["train"]["name"].partition("@")[0] if step.get("train") else ""  # drawn on no rows: one for all tasks
+            for record in records
+            if record.task == task
+            for step in record.cell["adaptation"]["steps"]
+            if step.get("train") or step["seeds"]
+        }
+        joined = {f"task {task}", *(f"set {name}" for name in drawn_on)}
+        joined |= {name for stratum in strata if stratum & joined for name in stratum}
+        strata = [stratum for stratum in strata if not stratum & joined] + [joined]
+    return tuple(next(at for at, stratum in enumerate(strata) if f"task {task}" in stratum) for task in tasks)

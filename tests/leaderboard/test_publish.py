@@ -1,0 +1,176 @@
+"""Publishing: every format for any name, blocks inside documents, and what is stale."""
+
+import csv
+import io
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from records_by_hand import make_record
+from typer.testing import CliRunner
+
+from thawbench.cli import app
+from thawbench.contracts import Seeds
+from thawbench.errors import UserError
+from thawbench.leaderboard.board import build_board
+from thawbench.leaderboard.csv_table import render_csv
+from thawbench.leaderboard.json_page import render_json
+from thawbench.leaderboard.latex import escape_latex, render_latex
+from thawbench.leaderboard.markdown import render_markdown
+from thawbench.leaderboard.publish import Page, edition_of
+from thawbench.suite.records import Record, RecordStore
+
+ODD = "a|b\n1e5"
+DOCUMENT = "# Mine\n\n<!-- board: sts -->\nold\n<!-- /board -->\n\nmy words\n"
+
+
+def worked() -> list[Record]:
+    """Three strategies on three tasks at three seeds, one with an odd name; a failure and a control."""
+    records = [
+        make_record(name, task, (0.31 * at + 0.07 * k + len(task)) % 1, crossed=Seeds(k, k, k), train=task)
+        for at, name in enumerate((ODD, "frozen", "1e5"))
+        for task in ("sts/x", "sts/y", "fewshot/z@20")
+        for k in range(3)
+    ]
+    records += [make_record("mlm", "sts/x", status="failed", why="no"), make_record("tfidf", "sts/x", control=True)]
+    return records
+
+
+def folder(path: Path, records: list[Record]) -> Path:
+    store = RecordStore(path)
+    for record in records:
+        store.write(record)
+    return path
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return folder(tmp_path / "results", worked())
+
+
+def invoke(*arguments: object) -> tuple[int, str]:
+    found = CliRunner().invoke(app, ["leaderboard", *map(str, arguments)])
+    return found.exit_code, found.output
+
+
+@pytest.mark.parametrize("render", [render_markdown, render_csv, render_latex, render_json])
+def test_shuffled_records_give_the_same_bytes_in_every_format(render: object) -> None:
+    assert callable(render)
+    records = worked()
+    pages = set()
+    for shuffle in range(5):
+        random.Random(shuffle).shuffle(records)
+        pages.add(render(build_board(records)))
+    assert len(pages) == 1
+
+
+def test_csv_gives_every_name_and_number_back_with_its_records() -> None:
+    records = worked()
+    rows = list(csv.DictReader(io.StringIO(render_csv(build_board(records)))))
+    assert {row["strategy"] for row in rows} == {ODD, "frozen", "1e5", "mlm", "tfidf"}
+    (row,) = [row for row in rows if row["strategy"] == ODD and row["task"] == "sts/y"]
+    behind = [record for record in records if record.strategy == ODD and record.task == "sts/y"]
+    values = [record.main.value for record in behind if record.main and record.main.value is not None]
+    assert float(row["mean"]) == pytest.approx(sum(values) / 3)
+    assert float(row["low"]) < float(row["mean"]) < float(row["high"])
+    assert row["records"].split() == sorted(record.key for record in behind)
+    (failed,) = [row for row in rows if row["strategy"] == "mlm"]
+    assert (failed["mean"], failed["outcome"], failed["rank"]) == ("", "failed", "")
+
+
+def test_json_holds_every_comparison_and_profile() -> None:
+    found = json.loads(render_json(build_board(worked())))
+    tables = {table["title"]: table for table in found["sections"][0]["tables"]}
+    assert len(tables["sts"]["comparisons"]) == 3
+    assert [len(each["profile"]) for each in tables["fewshot"]["aggregates"]] == [21, 21, 21]
+
+
+def test_latex_has_a_table_for_each_on_the_page_with_as_many_cells_in_each_line() -> None:
+    page = render_latex(build_board(worked()))
+    assert r"a\textbar{}b 1e5" in page
+    for table in re.findall(r"\\toprule\n(.*?)\\bottomrule", page, re.DOTALL):
+        assert len({len(re.findall(r"(?<!\\)&", line)) for line in table.splitlines() if line != r"\midrule"}) == 1
+    assert page.count(r"\begin{tabular}") == page.count(r"\end{table}") == 6  # overall and sts twice, fewshot, cost
+
+
+def test_latex_escapes_all_that_it_would_read() -> None:
+    assert escape_latex("50%_#&$\n~^\\{}") == (r"50\%\_\#\&\$ \textasciitilde{}\textasciicircum{}\textbackslash{}\{\}")
+    assert escape_latex("[a]* ± †") == r"{[}a]{*} $\pm$ \dag{}"
+
+
+def test_a_block_is_renewed_and_nothing_around_it_touched(results: Path, tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    document.write_text(DOCUMENT, encoding="utf-8")
+    assert invoke("--results", results, "--into", document) == (0, f"wrote {document}\n")
+    text = document.read_text(encoding="utf-8")
+    before, block, after = re.split(r"<!-- board: sts -->|<!-- /board -->", text)
+    assert (before, after) == ("# Mine\n\n", "\n\nmy words\n")
+    lines = block.strip().splitlines()
+    assert lines[0].startswith("| #   | Strategy   | sts/x ")
+    page = render_markdown(build_board(worked()))
+    assert set(lines) <= set(page.splitlines())
+    assert invoke("--results", results, "--into", document)[0] == 0
+    assert document.read_text(encoding="utf-8") == text
+    assert not (tmp_path / "LEADERBOARD.md").exists()
+
+
+def test_check_writes_nothing_and_names_what_is_stale(results: Path, tmp_path: Path) -> None:
+    document, board = tmp_path / "README.md", tmp_path / "B.csv"
+    document.write_text(DOCUMENT, encoding="utf-8")
+    options = ("--results", results, "--out", board, "--into", document)
+    code, output = invoke(*options, "--check")
+    assert code == 1
+    assert f"{board} is stale; renew it: thawbench leaderboard --results {results} --out {board}" in output
+    assert f"--into {document}" in output
+    assert not board.exists()
+    assert document.read_text(encoding="utf-8") == DOCUMENT
+    assert invoke(*options)[0] == 0
+    assert invoke(*options, "--check") == (0, "")
+    folder(results, [make_record("new", "sts/x", 0.9)])
+    assert invoke(*options, "--check")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no block", "has no block for a table"),
+        ("<!-- board: sts -->\nwithout an end\n", "has no block for a table, or one without an end"),
+        (DOCUMENT + "<!-- board: ir -->\n", "or one without an end"),
+        ("<!-- board: fewshots -->\n<!-- /board -->\n", "unknown table in .*'fewshots'; did you mean fewshot"),
+    ],
+)
+def test_a_document_without_a_block_that_is_known_is_refused(
+    results: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    document = tmp_path / "README.md"
+    document.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        edition_of(results, [], [document])
+
+
+def test_of_several_backbones_one_is_named(tmp_path: Path) -> None:
+    records = [make_record(weights=name, backbone=name, value=value) for name, value in (("one", 0.1), ("two", 0.2))]
+    results, document = folder(tmp_path / "results", records), tmp_path / "README.md"
+    document.write_text(DOCUMENT, encoding="utf-8")
+    with pytest.raises(UserError, match="several backbones have one; write sts on NAME"):
+        edition_of(results, [], [document])
+    document.write_text(DOCUMENT.replace("sts", "sts on two"), encoding="utf-8")
+    (page,) = edition_of(results, [], [document]).pages
+    assert "20.00" in page.text
+    assert "10.00" not in page.text
+
+
+def test_an_unknown_format_and_a_missing_document_are_one_line(results: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"unknown format of .*board.mdx '.mdx'; did you mean .md"):
+        edition_of(results, [tmp_path / "board.mdx"])
+    with pytest.raises(UserError, match=r"the document .*none.md cannot be read"):
+        edition_of(results, [], [tmp_path / "none.md"])
+
+
+def test_half_of_a_surrogate_pair_can_be_published(tmp_path: Path) -> None:
+    page = Page(tmp_path / "b.csv", "a\ud800b\n")
+    page.write()
+    assert page.path.read_bytes() == b"a?b\n"
+    assert not page.stale
