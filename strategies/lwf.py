@@ -109,7 +109,7 @@ class _WithoutForgetting(Together):
         answers = self.lesson.answers(batch)
         total = self.lesson.loss_of(answers)
         for name, head in self.heads.items():
-            now = head.module(*torch.split(answers.vectors, len(batch)))
+            now = head.module.read(head.module(*torch.split(answers.vectors, len(batch))))
             then = self._said[name][batch].to(now.device)
             total = total + self._config.weight * old_loss(now, then, head.target, self._config.temperature)
         return total
