@@ -10,10 +10,16 @@ from typing import Any
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.costs import CostRow, costs_of
-from thawbench.leaderboard.mixture import grouped, refuse_mixed_libraries, refuse_mixed_strategies, refuse_mixed_tasks
+from thawbench.leaderboard.mixture import (
+    grouped,
+    one_line,
+    refuse_mixed_libraries,
+    refuse_mixed_strategies,
+    refuse_mixed_tasks,
+)
 from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.tables import Table, tables_of
-from thawbench.suite.records import Record, canonical_json
+from thawbench.suite.records import Record
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ def build_board(records: Sequence[Record]) -> Board:
     ordered = sorted(records, key=lambda record: record.key)
     refuse_mixed_libraries(ordered)
     refuse_mixed_tasks(ordered)
-    by_backbone = grouped(ordered, lambda record: canonical_json(record.cell["adaptation"]["backbone"]))
+    by_backbone = grouped(ordered, lambda record: one_line(record.cell["adaptation"]["backbone"]))
     sections = [_section(group) for _, group in sorted(by_backbone.items())]
     return Board(len(ordered), tuple(sorted(sections, key=lambda section: section.backbone)))
 

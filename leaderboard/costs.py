@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thawbench.leaderboard.mixture import grouped
-from thawbench.suite.records import Record, canonical_json
+from thawbench.leaderboard.mixture import grouped, one_line
+from thawbench.suite.records import Record
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def costs_of(records: Sequence[Record]) -> tuple[CostRow, ...]:
 
 
 def _cost(strategy: str, records: Sequence[Record]) -> CostRow:
-    fits = {canonical_json(record.cell["adaptation"]): record.usage.fit_s for record in records}
+    fits = {one_line(record.cell["adaptation"]): record.usage.fit_s for record in records}
     usages = [record.usage for record in records]
     encode_s = math.fsum(usage.encode_s for usage in usages)
     total = sum(usage.total_parameters for usage in usages)

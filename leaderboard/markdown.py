@@ -118,6 +118,9 @@ def _table(table: Table) -> list[str]:
     parts = [f"### {title}", f"Metric: {metrics}; {_WORDS[table.direction]}."]
     if table.complete:
         parts.append(render_grid(complete_grid(table)))
+    if table.left_out:
+        tasks = ", ".join(map(escape, table.left_out))
+        parts.append(f"Group is by the other tasks: nobody ran three seeds or more of {tasks}.")
     if table.incomplete:
         parts += ["Incomplete, so not ranked:", render_grid(incomplete_grid(table))]
     against = against_best_grid(table)

@@ -1,11 +1,12 @@
 """What no mean may mix: two versions of one task or one strategy, two runs that differ in more than their seeds,
 or two majors of one library."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from thawbench.errors import UserError
-from thawbench.suite.records import Record, canonical_json
+from thawbench.suite.records import Record
 
 READ_OUT = "readout"
 """The step that the suite appends where a task needs classes and the strategy gives vectors alone."""
@@ -67,6 +68,11 @@ def grouped(records: Sequence[Record], by: Callable[[Record], Any]) -> dict[Any,
     return groups
 
 
+def one_line(value: Any) -> str:
+    """The same text for the same plain JSON; a record has already checked that it is plain."""
+    return json.dumps(value, sort_keys=True)
+
+
 def _without_seeds(record: Record) -> Mapping[str, Any]:
     adaptation = record.cell["adaptation"]
     steps = [{name: part for name, part in step.items() if name != "seeds"} for step in adaptation["steps"]]
@@ -94,7 +100,7 @@ def _refuse(
 ) -> None:
     mixtures = []
     for name, group in sorted(grouped(records, by).items()):
-        variants = grouped(group, lambda record: canonical_json(identity(record)))
+        variants = grouped(group, lambda record: one_line(identity(record)))
         if len(variants) > 1:
             differing = _differences([identity(members[0]) for members in variants.values()])
             examples = ", ".join(sorted(members[0].key[:12] for members in variants.values()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from thawbench.leaderboard.aggregates import Aggregate, aggregates_of
 from thawbench.leaderboard.comparison import Comparison, compare_all
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.paired_test import LEAST_SEEDS
 from thawbench.leaderboard.stability import Stability, no_better_than_chance, stability_of
 from thawbench.leaderboard.statistics import Interval, Summary, shown, summarise, t_interval
 from thawbench.leaderboard.tie_groups import best_with_ties, tie_groups
@@ -75,7 +76,8 @@ class Table:
     """One family of tasks. `direction` is that of all columns that have one, None if they disagree or none has.
 
     `stability` says of few-shot tasks how far their scores depend on the seeds. Only complete rows that are no controls
-    are compared and have aggregates, and only in a table that is ranked.
+    are compared and have aggregates, and only in a table that is ranked; tasks that nobody ran at three seeds are left
+    out of what is compared, and named in `left_out`.
     """
 
     title: str
@@ -85,6 +87,7 @@ class Table:
     incomplete: tuple[Row, ...]
     stability: tuple[Stability, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    left_out: tuple[str, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
 
 
@@ -131,7 +134,8 @@ def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table
         return None if metric is None else metric.value
 
     units = units_of(records, names, tasks, score, up=table.direction == "up")
-    comparisons = compare_all(units)
+    repeated = units.repeated(LEAST_SEEDS)
+    comparisons = compare_all(units.on(repeated)) if repeated else ()
     groups = dict(zip(names, tie_groups(names, comparisons), strict=True))
     top = best_with_ties([row.strategy for row in contenders if row.rank == 1], comparisons)
     means = [[_mean(row.entries[at]) for at in ranked] for row in contenders]
@@ -139,7 +143,7 @@ def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table
     for position, (at, column) in enumerate(zip(ranked, zip(*means, strict=True), strict=True)):
         first = max(column) if units.up else min(column)
         firsts = [name for name, mean in zip(names, column, strict=True) if mean == first]
-        best[at] = best_with_ties(firsts, compare_all(units.only(position)))
+        best[at] = best_with_ties(firsts, compare_all(units.on([position])))
     failed = [_failed_share([record for record in records if record.strategy == name], tasks) for name in names]
     columns = range(len(table.columns))
     return replace(
@@ -154,6 +158,7 @@ def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table
             for row in table.complete
         ),
         comparisons=comparisons,
+        left_out=tuple(task for at, task in enumerate(tasks) if at not in repeated) if comparisons else (),
         aggregates=aggregates_of(units, means, failed),
     )
 

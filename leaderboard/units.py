@@ -30,10 +30,21 @@ class Units:
     fixed: NDArray[np.bool_]
     up: bool
 
-    def only(self, position: int) -> "Units":
-        """The same on one task alone."""
-        one = slice(position, position + 1)
-        return replace(self, tasks=self.tasks[one], strata=(0,), scores=self.scores[:, one], fixed=self.fixed[:, one])
+    def on(self, positions: Sequence[int]) -> "Units":
+        """The same on these tasks alone."""
+        return replace(
+            self,
+            tasks=tuple(self.tasks[at] for at in positions),
+            strata=tuple(self.strata[at] for at in positions),
+            scores=self.scores[:, positions],
+            fixed=self.fixed[:, positions],
+        )
+
+    def repeated(self, seeds: int) -> list[int]:
+        """The tasks that at least one strategy ran at so many seeds, and those where no seed moves any."""
+        enough = (~np.isnan(self.scores)).sum(axis=2) >= seeds
+        moved = enough & ~self.fixed
+        return [at for at in range(len(self.tasks)) if moved[:, at].any() or self.fixed[:, at].all()]
 
     @property
     def members(self) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """Boards: what is averaged, ranked, kept apart and refused."""
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ from records_by_hand import make_record
 from thawbench.contracts import Seeds
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import build_board
+from thawbench.leaderboard.markdown import render_markdown
 from thawbench.leaderboard.statistics import Summary
 from thawbench.leaderboard.tables import COSINE_SPEARMAN, Row, Table
 from thawbench.suite.records import MetricValue, Record, Status, Usage, key_of
@@ -233,6 +235,21 @@ def test_one_seed_has_no_letter_and_is_bold_only_if_it_is_the_best() -> None:
     ]
     table = only_table(*seeds, make_record("c", value=0.9, crossed=Seeds()))
     assert [(row.strategy, row.top) for row in table.complete] == [("c", True), ("a", False), ("b", False)]
+
+
+def test_a_task_that_nobody_ran_at_three_seeds_is_left_out_of_what_is_compared_and_named() -> None:
+    scores = {"a": (0.80, 0.82, 0.81), "b": (0.20, 0.22, 0.205)}
+    records = [*three_seeds(scores), *(make_record(name, "sts/big", 0.5, crossed=Seeds()) for name in "ab")]
+    table = only_table(*records)
+    assert [row.group for row in table.complete] == ["a", "b"]
+    assert table.left_out == ("sts/big",)
+    assert table.comparisons == only_table(*three_seeds(scores)).comparisons
+    assert "nobody ran three seeds or more of sts/big." in render_markdown(build_board(records))
+
+
+def test_no_number_that_is_not_finite_comes_into_a_record() -> None:
+    with pytest.raises(ValueError, match="spearman is nan, which is not finite"):
+        make_record(value=math.nan)
 
 
 def test_forty_identical_strategies_share_first_place_one_letter_and_the_bold() -> None:

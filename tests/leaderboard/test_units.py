@@ -76,7 +76,14 @@ def test_tasks_are_joined_through_a_third_and_not_by_strategies_that_are_not_com
     assert len(set(units(records, ["a"], tasks).strata)) == 3
 
 
-def test_one_task_alone_is_one_stratum() -> None:
-    records = [make_record("a", task, 0.1, crossed=Seeds(), train=task[2:]) for task in ("s/x", "s/y")]
-    found = units(records, ["a"], ["s/x", "s/y"]).only(1)
-    assert (found.tasks, found.members, found.scores.shape) == (("s/y",), [[0]], (1, 1, 1))
+def test_some_tasks_alone_keep_their_strata() -> None:
+    records = [make_record("a", task, 0.1, crossed=Seeds(), train=task[2:]) for task in ("s/x", "s/y", "s/z")]
+    found = units(records, ["a"], ["s/x", "s/y", "s/z"]).on([1, 2])
+    assert (found.tasks, found.members, found.scores.shape) == (("s/y", "s/z"), [[0], [1]], (1, 2, 1))
+
+
+def test_a_task_is_repeated_if_somebody_ran_it_often_enough_or_no_seed_moves_anybody() -> None:
+    records = [make_record("a", "s/x", 0.1, crossed=Seeds(k, k, k)) for k in range(3)]
+    records += [make_record("a", "s/y", 0.1, crossed=Seeds()), make_record("a", "s/z", 0.1)]
+    records += [make_record("b", task, 0.1) for task in ("s/x", "s/y", "s/z")]
+    assert units(records, ["a", "b"], ["s/x", "s/y", "s/z"]).repeated(3) == [0, 2]
