@@ -11,7 +11,7 @@ from thawbench.tasks.tree_scores import DepthTally, DistanceTally, GoldTree
 from thawbench.tasks.word_states import WordStates, collect
 
 RANK = 64
-"""Of the probes of every layer: more than 64 to 128 brings nothing to BERT-base (Hewitt and Manning, figure 4)."""
+"""Of the probes of every layer: in Hewitt and Manning's curve for BERT-base more than 64 to 128 brings nothing."""
 RANKS = (1, 2, 4, 8, 16, 32)
 """The lesser ranks at which the distance probe is fitted once more, at one layer."""
 _MEASURED_AT_ONCE = 128

@@ -77,7 +77,8 @@ def tagged(name: str, given: WordStates) -> Tagged:
 def fit_tags(train: FloatArray, train_rows: Tagged, dev: FloatArray, dev_rows: Tagged) -> TagReadout | None:
     """A logistic regression on standardised states with an L2 penalty; None if there are no rows.
 
-    One strength serves all layers: between a tenth of it and itself, accuracy on EWT's dev sentences moves by .003.
+    One strength serves all layers. A tenth of it costs .003 of accuracy on words of EWT's dev split, in the third layer
+    of all-MiniLM-L6-v2.
 
     Args:
         train, dev: (words, dim), one layer's states.

@@ -1,4 +1,4 @@
-"""What predicted distances and depths say of gold trees, after Hewitt and Manning's evaluation (NAACL 2019, section 4).
+"""What predicted distances and depths say of gold trees, after Hewitt and Manning's evaluation (NAACL 2019).
 
 - UUAS: of the edges of the gold trees without punctuation, the share that the minimum spanning trees of the predicted
   distances have too, all sentences' edges together. Punctuation is what has the part of speech PUNCT (theirs goes by
