@@ -181,7 +181,8 @@ def leaderboard(
         list[Path] | None, typer.Option(help="a file to write: .md, .csv, .tex or .json", show_default="LEADERBOARD.md")
     ] = None,
     into: Annotated[
-        list[Path] | None, typer.Option(help="a document whose <!-- board: TABLE --> … <!-- /board --> blocks to renew")
+        list[Path] | None,
+        typer.Option(help="a document whose blocks to renew, marked by the comments board: TABLE and /board"),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="write nothing; exit code 1 if a file is stale")] = False,
 ) -> None:
