@@ -1,24 +1,15 @@
 """What vectors tell of a set's classes: a read-out that a task fits by itself, whatever heads came with the vectors."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from thawbench.contracts import FloatArray, Input, Labelled, TrainSet
-from thawbench.errors import DegenerateError
+from thawbench.contracts import Input, Labelled, TrainSet
+from thawbench.tasks.input_vectors import Encodes, product, side_vectors, stacked
 from thawbench.tasks.similarity import normalised
 
 _STRENGTHS = (1.0, 10.0, 100.0)
-
-
-class Encodes(Protocol):
-    """An adaptation, or one layer of it."""
-
-    def encode(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors (texts, dim), dense or CSR."""
-        ...
 
 
 def fresh_predictions(encoder: Encodes, data: TrainSet, inputs: Sequence[Input]) -> list[str]:
@@ -43,30 +34,14 @@ def fresh_predictions(encoder: Encodes, data: TrainSet, inputs: Sequence[Input])
     train_x, dev_x = (_features(encoder, [row.input for row in rows]) for rows in (train, dev))
     dev_y = [row.label for row in dev]
     strength = max(_STRENGTHS, key=lambda each: fit(each, train_x, train).score(dev_x, dev_y))
-    model = fit(strength, _stacked([train_x, dev_x], axis=0), (*train, *dev))
+    model = fit(strength, stacked([train_x, dev_x], axis=0), (*train, *dev))
     return [str(label) for label in model.predict(_features(encoder, inputs))]
 
 
 def _features(encoder: Encodes, inputs: Sequence[Input]) -> Any:
-    """(inputs, dim) of texts or (inputs, 4 dim) of pairs, float64, dense or CSR. Each text is encoded once."""
-    sides = [(item,) if isinstance(item, str) else item for item in inputs]
-    place: dict[str, int] = {}
-    for side in zip(*sides, strict=True):
-        for text in side:
-            place.setdefault(text, len(place))
-    vectors = encoder.encode(list(place)).astype(np.float64)
-    if not np.isfinite(vectors.sum()):
-        raise DegenerateError(f"the vectors of {len(place)} texts are not all finite")
-    unit = normalised(vectors)
-    first, *others = (unit[[place[text] for text in side]] for side in zip(*sides, strict=True))
+    """(inputs, dim) of texts or (inputs, 4 dim) of pairs, float64, dense or CSR."""
+    first, *others = (normalised(side.astype(np.float64)) for side in side_vectors(encoder, inputs))
     if not others:
         return first
     other = others[0]
-    product = first.multiply(other) if sparse.issparse(first) else first * other
-    return _stacked([first, other, abs(first - other), product], axis=1)
-
-
-def _stacked(parts: Sequence[Any], axis: int) -> Any:
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr") if axis == 0 else sparse.hstack(parts, format="csr")
-    return np.concatenate(parts, axis=axis)
+    return stacked([first, other, abs(first - other), product(first, other)], axis=1)

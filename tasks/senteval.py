@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from thawbench.contracts import Adapted, Curve, Input, Json, Metric, Provides, ScoredRow, Scores
-from thawbench.errors import DegenerateError, unknown
+from thawbench.contracts import Adapted, Curve, Json, Metric, Provides, ScoredRow, Scores
+from thawbench.errors import unknown
 from thawbench.registry import families
 from thawbench.tasks import fingerprint
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
+from thawbench.tasks.input_vectors import product, side_vectors, stacked
 from thawbench.tasks.logistic_folds import chosen, chosen_in_folds, fit, folds
 from thawbench.tasks.senteval_rows import RECIPES, Loaded, Rows, read
 from thawbench.tasks.set_catalog import named_set
@@ -155,20 +155,9 @@ def _paired(rows: Rows) -> bool:
 
 
 def _features(adapted: Adapted, rows: Rows) -> Any:
-    """(rows, dim) of texts or (rows, 2 dim) of pairs, float32, dense or CSR. Each text is encoded once."""
-    items: list[Input] = [row.input for row in rows.rows]
-    sides = list(zip(*((item,) if isinstance(item, str) else item for item in items), strict=True))
-    place = {text: number for number, text in enumerate(dict.fromkeys(text for side in sides for text in side))}
-    vectors: Any = adapted.encode(list(place))
-    if not np.isfinite(vectors.sum()):
-        raise DegenerateError(f"the vectors of {len(place)} texts are not all finite")
-    first, *others = (vectors[[place[text] for text in side]] for side in sides)
-    if not others:
-        return first
-    apart = abs(first - others[0])
-    if sparse.issparse(first):
-        return sparse.hstack([apart, first.multiply(others[0])], format="csr")
-    return np.concatenate([apart, first * others[0]], axis=1)
+    """(rows, dim) of texts or (rows, 2 dim) of pairs, float32, dense or CSR."""
+    first, *others = side_vectors(adapted, [row.input for row in rows.rows])
+    return stacked([abs(first - others[0]), product(first, others[0])], axis=1) if others else first
 
 
 def _in_folds(x: Any, rows: Rows) -> Scores:
