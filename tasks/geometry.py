@@ -56,11 +56,10 @@ class Geometry(Fingerprinted):
     Words are runs of letters and digits, and single signs; a word's vector is the mean of its tokens, so that the same
     words are compared whatever the tokenizer (Ethayarajh takes each token for itself). `anisotropy` is the mean cosine
     of words drawn one from each text, and the baseline of `self_similarity` (the same word in different texts) and
-    `intra_similarity` (a text's words and their mean); `_adjusted` is what is left above the baseline. That of
-    `explainable_variance` is in the curve of its own, `explainable_variance_baseline`. `isoscore` reads all words,
-    `uniformity` and `alignment` the mean of each text's tokens, as mean pooling would have it, `alignment` where the
-    set has scores of pairs. `rsa`, `token_cosine` and `cka` compare the drawn words in a layer with those in the same
-    layer of the backbone.
+    `intra_similarity` (a text's words and their mean); `_adjusted` is what is left above the baseline, which
+    `explainable_variance` has in a curve of its own. `isoscore` reads all words, `uniformity` and `alignment` the mean
+    of each text's tokens, as mean pooling would have it, `alignment` where the set has scores of pairs. `rsa`,
+    `token_cosine` and `cka` compare the drawn words in a layer with those in the same layer of the backbone.
     """
 
     family: ClassVar[str] = "geometry"

@@ -12,8 +12,7 @@ from thawbench.errors import DegenerateError
 from thawbench.tasks.isotropy import Covariance, Doubles, intra_similarity
 from thawbench.tasks.word_pieces import Span, shares, words_of
 
-FEWEST_CONTEXTS = 5
-"""A word's own texts that make it a repeated one."""
+_FEWEST_CONTEXTS = 5
 _MOST_CONTEXTS = 10
 _BLOCK = 1024
 
@@ -41,7 +40,7 @@ def choose_words(texts: Sequence[str]) -> Words:
     for number, (text, its) in enumerate(zip(texts, spans, strict=True)):
         for place, (start, end) in enumerate(its):
             found.setdefault(text[start:end], {}).setdefault(number, place)
-    repeated = (tuple(where.items()) for where in found.values() if len(where) >= FEWEST_CONTEXTS)
+    repeated = (tuple(where.items()) for where in found.values() if len(where) >= _FEWEST_CONTEXTS)
     drawn = (_draw(text, len(its)) for text, its in zip(texts, spans, strict=True))
     return Words(spans, tuple(drawn), tuple(where[:_MOST_CONTEXTS] for where in repeated))
 
@@ -133,7 +132,7 @@ def read_spaces(adapted: Adapted, texts: Sequence[str], words: Words) -> WordSpa
         raise DegenerateError(f"of all words of {len(texts)} texts fewer than two have a token")
     return WordSpaces(
         drawn=_drawn(drawn),
-        repeated=tuple(np.stack(found, axis=1) for found in repeated if len(found) >= FEWEST_CONTEXTS),
+        repeated=tuple(np.stack(found, axis=1) for found in repeated if len(found) >= _FEWEST_CONTEXTS),
         means=np.stack(means, axis=1),
         intra=np.mean(intra, axis=0) if intra else np.full(len(means[0]), np.nan),
         covariance=covariance.matrices(),
