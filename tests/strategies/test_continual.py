@@ -1,7 +1,7 @@
 """What all strategies hold to that know of earlier train sets: their limits, what they leave, their way back."""
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,23 @@ CONTINUAL: list[tuple[str, dict[str, Any]]] = [
 SPELLED = ["lwf", "lwf:warmup=false", "ewc", "replay"]
 
 
-def chain(name: str, tiny: AdaptedEncoder, sets: Sequence[TrainSet] = SETS, **config: Any) -> list[AdaptedEncoder]:
+def chain(name: str, tiny: AdaptedEncoder, **config: Any) -> list[AdaptedEncoder]:
     """What there is after each set."""
     trail = [tiny]
-    for data in sets:
+    for data in SETS:
         trail.append(fit(name, trail[-1], data, Seeds(0, 1, 2), Budget(epochs=3), lr=1e-3, **config))
     return trail[1:]
+
+
+_KNOWN: dict[str, list[AdaptedEncoder]] = {}
+
+
+def known(name: str, tiny: AdaptedEncoder, **config: Any) -> list[AdaptedEncoder]:
+    """The same, fitted once for all tests; `tiny` is the same for all, too."""
+    spelled = f"{name} {sorted(config.items())}"
+    if spelled not in _KNOWN:
+        _KNOWN[spelled] = chain(name, tiny, **config)
+    return _KNOWN[spelled]
 
 
 def head(adapted: AdaptedEncoder, name: str) -> Mapping[str, torch.Tensor]:
@@ -68,7 +79,7 @@ def same(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> 
 def test_at_its_limit_it_is_finetune_to_the_bit_on_every_set_of_a_chain(
     tiny: AdaptedEncoder, name: str, config: dict[str, Any]
 ) -> None:
-    plain, limit = chain("finetune", tiny), chain(name, tiny, **config)
+    plain, limit = known("finetune", tiny), chain(name, tiny, **config)
 
     for data, one, other in zip(SETS, plain, limit, strict=True):
         assert same_bytes(one, other, inputs_of(data), data.name)
@@ -92,7 +103,7 @@ def test_on_a_first_set_it_is_finetune_to_the_bit(tiny: AdaptedEncoder, name: st
 def test_on_a_later_set_it_learns_something_else_and_repeats_it(
     tiny: AdaptedEncoder, name: str, config: dict[str, Any]
 ) -> None:
-    plain, one, again = chain("finetune", tiny), chain(name, tiny, **config), chain(name, tiny, **config)
+    plain, one, again = known("finetune", tiny), known(name, tiny, **config), chain(name, tiny, **config)
 
     for data, mine, its, other in zip(SETS, one, again, plain, strict=True):
         assert same_bytes(mine, its, inputs_of(data), data.name)
@@ -104,7 +115,7 @@ def test_saved_and_restored_it_answers_and_goes_on_to_the_last_bit(
     tiny: AdaptedEncoder, name: str, config: dict[str, Any], tmp_path: Path
 ) -> None:
     kind = strategies.get(name)
-    trail = chain(name, tiny, **config)
+    trail = known(name, tiny, **config)
     loaded = [tiny]
     for place, fitted in enumerate(trail):
         fitted.save(tmp_path / str(place))
@@ -126,7 +137,7 @@ def test_saved_and_restored_it_answers_and_goes_on_to_the_last_bit(
 def test_heads_of_earlier_sets_are_trained_along_where_they_are_asked_and_stay_where_they_are_not(
     tiny: AdaptedEncoder, name: str, config: dict[str, Any]
 ) -> None:
-    first, second, third = chain(name, tiny, **config)
+    first, second, third = known(name, tiny, **config)
 
     assert same(head(first, "moods"), head(second, "moods")) == (name == "ewc")
     assert same(head(second, "beasts"), head(third, "beasts")) == (name == "ewc")
@@ -136,7 +147,7 @@ def test_heads_of_earlier_sets_are_trained_along_where_they_are_asked_and_stay_w
 
 @pytest.mark.parametrize(("name", "config"), CONTINUAL, ids=SPELLED)
 def test_the_step_before_is_left_as_it_was(tiny: AdaptedEncoder, name: str, config: dict[str, Any]) -> None:
-    first, _, _ = chain(name, tiny, **config)
+    first, _, _ = known(name, tiny, **config)
     again = fit(name, tiny, SETS[0], Seeds(0, 1, 2), Budget(epochs=3), lr=1e-3, **config)
 
     assert same(weights(first), weights(again))
@@ -218,6 +229,7 @@ def records(folder: Path, results: Path, *names: str) -> dict[str, Record]:
     return found
 
 
+@pytest.mark.slow
 def test_forgetting_measures_them_all_on_a_chain_of_three_sets(tiny_folder: Path, tmp_path: Path) -> None:
     limits = {"lwf": "lwf:weight=0,warmup=false", "ewc": "ewc:weight=0", "replay": "replay:rows=0"}
     names = ("finetune", "lwf", "ewc", "replay", "joint", *limits.values())
