@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 _MR, _STSB = "rotten_tomatoes", "stsb"
+_OF_SETS = ("fewshot", "noise", "layers")
+"""The families that test on the test rows of the labelled set that they name."""
 _SHARED: Mapping[tuple[str, str], tuple[int, int]] = {
     # STSbenchmark was drawn from STS12 to STS17 (Cer et al. 2017, table 1); rows with both sentences in its train split
     (_STSB, "sts/STS12"): (1003, 3108),
@@ -11,12 +13,13 @@ _SHARED: Mapping[tuple[str, str], tuple[int, int]] = {
     (_STSB, "sts/STS15"): (1102, 3000),
     (_STSB, "sts/STS16"): (197, 1186),
     # MR, SST-2 and SST-5 are the same film reviews, split three times
-    (_MR, "fewshot/sst2"): (731, 872),
-    (_MR, "fewshot/sst5"): (1702, 2210),
-    ("sst2", f"fewshot/{_MR}"): (761, 1066),
-    ("sst5", f"fewshot/{_MR}"): (882, 1066),
+    (_MR, "sst2"): (731, 872),
+    (_MR, "sst5"): (1702, 2210),
+    ("sst2", _MR): (761, 1066),
+    ("sst5", _MR): (882, 1066),
 }
-"""How many test rows of the task (of how many) stand in the set's train split; exact matches of normalised text."""
+"""How many test rows of a task or a labelled set (of how many) stand in the first one's train split; exact matches of
+normalised text."""
 
 
 def leak(task: str, train: str) -> str:
@@ -25,8 +28,9 @@ def leak(task: str, train: str) -> str:
     Args:
         task: its name; `train`: the set's, both with @n or without.
     """
-    base, _, _ = train.partition("@")
-    shared = _SHARED.get((base, task.partition("@")[0]))
+    base, (tested, _, _) = train.partition("@")[0], task.partition("@")
+    family, _, labelled = tested.partition("/")
+    shared = _SHARED.get((base, labelled if family in _OF_SETS else tested))
     if shared is None:
         return ""
     found, of = shared

@@ -13,7 +13,8 @@ def test_a_train_set_that_holds_test_rows_is_named_with_how_many() -> None:
     said = "stsb holds 197 of the 1,186 test rows of sts/STS16; adapt to another set"
     assert leak("sts/STS16", "stsb") == said
     assert leak("sts/STS16", "stsb@100") == said
-    assert leak("fewshot/sst2@20", "rotten_tomatoes@100").startswith("rotten_tomatoes holds 731 of the 872")
+    for task in ("fewshot/sst2@20", "noise/sst2@20:typos=0.1", "layers/sst2"):
+        assert leak(task, "rotten_tomatoes@100").startswith("rotten_tomatoes holds 731 of the 872")
 
 
 @pytest.mark.parametrize(
