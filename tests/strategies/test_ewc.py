@@ -48,7 +48,7 @@ def test_of_two_classes_it_is_p_times_q_times_the_squared_gradient_of_the_differ
     found = fisher_diagonal(Body.of(tuned.source), head, data, 3)
 
     body = Body.of(tuned.source).copy()
-    body.encoder.model.eval()
+    body.module().eval()
     name = "encoder.layer.0.output.dense.weight"
     weight = dict(body.encoder.model.named_parameters())[name]
     expected = torch.zeros_like(weight)
@@ -57,7 +57,7 @@ def test_of_two_classes_it_is_p_times_q_times_the_squared_gradient_of_the_differ
         tokens = [body.encoder.tokenize(side)[0] for side in sides]
         types = [token.types for token in tokens] if reading == "joint" else None
         vectors = body.forward([token.ids for token in tokens], types)
-        logits = head.module(*vectors.split(1))[0]
+        logits = head.module(*torch.split(vectors, 1))[0]
         (gradient,) = torch.autograd.grad(logits[0] - logits[1], weight)
         p = torch.sigmoid(logits[0] - logits[1]).item()
         expected += p * (1 - p) * gradient**2 / 3
@@ -71,7 +71,7 @@ def test_of_three_classes_it_is_the_mean_over_labels_drawn_as_the_head_predicts(
     data = TrainSet("abc", 1, "f", target, tuple(Labelled(text, "abc"[i % 3]) for i, text in enumerate(TEXTS)))
     tuned = fit("finetune", tiny, data)
     body, head = Body.of(tuned.source).copy(), head_of(tuned, "abc")
-    body.encoder.model.eval()
+    body.module().eval()
     weight = dict(body.encoder.model.named_parameters())["encoder.layer.1.output.dense.bias"]
     found = fisher_diagonal(Body.of(tuned.source), head, data, 1)["layer.1/encoder.layer.1.output.dense.bias"]
 
@@ -87,7 +87,7 @@ def test_of_a_score_it_is_twice_the_squared_gradient(tiny: AdaptedEncoder) -> No
     data = scores()
     tuned = fit("finetune", tiny, data)
     body, head = Body.of(tuned.source).copy(), head_of(tuned, "scores")
-    body.encoder.model.eval()
+    body.module().eval()
     weight = dict(body.encoder.model.named_parameters())["encoder.layer.1.output.dense.bias"]
     found = fisher_diagonal(Body.of(tuned.source), head, data, 1)["layer.1/encoder.layer.1.output.dense.bias"]
     (gradient,) = torch.autograd.grad(
@@ -129,7 +129,7 @@ def descend(pull: Pull, slope: float, lr: float, steps: int, start: float = 0.0)
     optimizer = adamw([Block("only", {"w": weight}, pulls={"w": pull})], weight_decay=0.0)
     for _ in range(steps):
         optimizer.zero_grad()
-        (slope * weight).sum().backward()
+        (slope * weight).sum().backward()  # type: ignore[no-untyped-call]
         set_lr(optimizer, lr)
         optimizer.step()
     return weight.item()
