@@ -1,5 +1,6 @@
 """The conformance kit: a strategy as the checks see it, and the run of all checks over it."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -174,7 +175,7 @@ def observed(adapted: Adapted, data: TrainSet) -> Observed:
         answers.append(("vectors", dense(adapted.encode(PROBES)).tobytes()))
     if data.name in adapted.heads:
         answers.append(("logits", dense(adapted.predict(inputs_of(data), data.name)).tobytes()))
-    return Observed(_tensors(state), repr(sorted(state.values.items())), tuple(answers))
+    return Observed(_tensors(state), json.dumps(dict(state.values), sort_keys=True), tuple(answers))
 
 
 def _tensors(state: State) -> tuple[tuple[str, str, tuple[int, ...], bytes], ...]:

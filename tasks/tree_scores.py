@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from thawbench.tasks.parsed_sentence import PUNCTUATION, ParsedSentence
 
@@ -131,6 +130,8 @@ def spanning_tree(distances: NDArray[Any]) -> frozenset[Edge]:
 
 def unit_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
     """Ranks along the last axis, centred and at length 1: products of two are Spearman's. 0 where all are equal."""
+    from scipy.stats import rankdata  # slow to import, and a plan needs none
+
     ranks = rankdata(values, axis=-1)
     ranks -= ranks.mean(axis=-1, keepdims=True)
     lengths = np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))

@@ -40,7 +40,7 @@ def test_a_table_reads_back_as_it_was_meant() -> None:
     page = page_of(
         make_record("frozen_ebm:norm=l2", "sts/STS12", 0.7, seed=0),
         make_record("frozen_ebm:norm=l2", "sts/STS12", 0.9, seed=1),
-        make_record("frozen_ebm:norm=l2", "sts/STS13", 0.6),
+        make_record("frozen_ebm:norm=l2", "sts/STS13", 0.6, seed=0),
         make_record("frozen", "sts/STS12", 0.7237),
         make_record("frozen", "sts/STS13", 0.65),
         make_record("tfidf", "sts/STS12", 0.9, control=True),
