@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
@@ -42,6 +43,13 @@ _WORDS = [
     "in",
     "and",
 ]
+
+
+def pytest_configure() -> None:
+    """Let each of several workers have one thread: they would wait for one another's otherwise."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ["OMP_NUM_THREADS"] = "1"  # of what tests start
+        torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)

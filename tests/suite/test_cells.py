@@ -37,7 +37,7 @@ def test_the_key_is_the_same_for_the_same_parts() -> None:
         {"seeds": Seeds(init=1)},
         {"budget": Budget(epochs=3)},
     ],
-    ids=str,
+    ids=["config", "version", "fingerprint", "train version", "no train", "seed", "budget"],
 )
 def test_whatever_changes_a_score_changes_the_key(changes: dict[str, object]) -> None:
     assert Adaptation(INFO, (step(**changes),)).key != Adaptation(INFO, (step(),)).key
