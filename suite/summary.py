@@ -9,6 +9,7 @@ from thawbench.suite.runner import Outcome
 
 WORDS = {"not_applicable": "n/a", "degenerate": "degenerate", "failed": "failed", "timeout": "timeout"}
 _ROWS = 30
+_REASONS = 5
 
 
 def cell_text(values: Sequence[Outcome]) -> str:
@@ -51,8 +52,18 @@ def summary(outcomes: Sequence[Outcome], results: Path, fitted: int) -> list[str
     ]
     if len(rows) > len(shown):
         lines.append(f"… and {len(rows) - len(shown)} tasks more")
-    lines += ["", counts(outcomes, results, fitted)]
+    lines += ["", *_reasons(outcomes), counts(outcomes, results, fitted)]
     return lines
+
+
+def _reasons(outcomes: Sequence[Outcome]) -> list[str]:
+    """Why cells have no number, each reason once."""
+    records = [outcome.record for outcome in outcomes]
+    reasons = dict.fromkeys(f"{WORDS[record.status]}: {record.reason}" for record in records if record.reason)
+    shown = list(reasons)[:_REASONS]
+    if len(reasons) > len(shown):
+        shown.append(f"… and {len(reasons) - len(shown)} reasons more, in the records")
+    return shown
 
 
 def counts(outcomes: Sequence[Outcome], results: Path, fitted: int) -> str:
