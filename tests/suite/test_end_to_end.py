@@ -128,7 +128,7 @@ def test_two_runs_at_once_lose_nothing(commands: Commands) -> None:
         ("run", ["--strategy=nothing.py"], "the strategy file nothing.py cannot be read"),
         ("run", ["--results=/proc/nowhere", "--strategy=frozen", "--task=sts/world"], "cannot be written to"),
         ("pytest", ["--precision=bfloat"], "unknown precision 'bfloat'; did you mean bfloat16"),
-        ("run", ["--strategy=frozen", "--task=sts/STS12"], "mteb/sts12-sts"),
+        ("run", ["--strategy=frozen", "--task=sts/BIOSSES"], "mteb/biosses-sts"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
