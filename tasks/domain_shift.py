@@ -188,11 +188,7 @@ class DomainShift(Fingerprinted):
         return f"{self.version}.{self.first.labelled.version}.{self.second.version}"
 
     def _seen(self) -> Entry | None:
-        for entry in fingerprint.seen(self._stem):
-            known = (entry.name, entry.revision, entry.facts.get("version"))
-            if known == (self._stem, self.revision, self._version):
-                return entry
-        return None
+        return fingerprint.seen_at(self._stem, self.revision, self._version)
 
 
 def _letters(item: Input) -> frozenset[str]:

@@ -129,7 +129,4 @@ class FewShot(Fingerprinted):
         return f"{self.version}.{self.labelled.version}"
 
     def _seen(self) -> Entry | None:
-        for entry in fingerprint.seen(self._stem):
-            if entry.revision == self.revision and entry.facts.get("version") == self._version:
-                return entry
-        return None
+        return fingerprint.seen_at(self._stem, self.revision, self._version)

@@ -104,7 +104,15 @@ def seen(name: str) -> tuple[Entry, ...]:
             entries.append(Entry(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError):
             continue
-    return tuple(entries)
+    return tuple(entry for entry in entries if entry.name.lower() == name.lower())  # two names may have one file name
+
+
+def seen_at(name: str, revision: str, version: Json) -> Entry | None:
+    """The entry of this name at this revision, if it was made by this version of what makes it."""
+    for entry in seen(name):
+        if entry.revision == revision and entry.facts.get("version") == version:
+            return entry
+    return None
 
 
 def remember(entry: Entry) -> None:

@@ -141,10 +141,7 @@ class Geometry(Fingerprinted):
         return f"{self.version}.{self.source.version}"
 
     def _seen(self) -> Entry | None:
-        for entry in fingerprint.seen(self.name):
-            if entry.revision == self.revision and entry.facts.get("version") == self._version:
-                return entry
-        return None
+        return fingerprint.seen_at(self.name, self.revision, self._version)
 
 
 def _shape(spaces: WordSpaces, positives: Sequence[tuple[int, int]]) -> dict[str, list[float]]:

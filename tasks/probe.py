@@ -164,10 +164,7 @@ class Probing(Fingerprinted):
         return f"{self.family}/{self.source.name}"
 
     def _seen(self) -> Entry | None:
-        for entry in fingerprint.seen(self._stem):
-            if entry.revision == self.revision and entry.facts.get("version") == self.version:
-                return entry
-        return None
+        return fingerprint.seen_at(self._stem, self.revision, self.version)
 
 
 def _prefixed(part: str, name: str) -> str:

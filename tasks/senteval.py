@@ -144,10 +144,7 @@ class SentEval(Fingerprinted):
         return ".".join(map(str, (self.version, *(found.version for found in self._sets))))
 
     def _seen(self) -> Entry | None:
-        for entry in fingerprint.seen(self.name):
-            if entry.revision == self.revision and entry.facts.get("version") == self._version:
-                return entry
-        return None
+        return fingerprint.seen_at(self.name, self.revision, self._version)
 
 
 def _paired(rows: Rows) -> bool:

@@ -135,10 +135,7 @@ def _rows(pool: Pool, rows: Iterable[int]) -> Rows:
 
 
 def _seen(source: Source) -> Entry | None:
-    for entry in fingerprint.seen(source.name):
-        if entry.revision == source.revision and entry.facts.get("version") == source.version:
-            return entry
-    return None
+    return fingerprint.seen_at(source.name, source.revision, source.version)
 
 
 def _loaded(source: Source) -> tuple[Pool, Entry]:

@@ -142,10 +142,7 @@ class WordShift(Fingerprinted):
         return f"{self.version}.{self.few.version}.{self.few.labelled.version}"
 
     def _seen(self) -> Entry | None:
-        for entry in fingerprint.seen(self._stem):
-            if entry.revision == self.revision and entry.facts.get("version") == self._version:
-                return entry
-        return None
+        return fingerprint.seen_at(self._stem, self.revision, self._version)
 
 
 def _parts(test: Split) -> dict[str, list[int]]:
