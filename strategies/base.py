@@ -17,9 +17,10 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from numpy.typing import NDArray
+from torch import nn
 
 from thawbench.contracts import (
     Adapt,
@@ -42,6 +43,8 @@ from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
 from thawbench.strategies.encode_meter import metered
 from thawbench.strategies.sources import MappedSource, digest
 from thawbench.strategies.tuned import with_choices
+
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,14 @@ def encoder_of(start: Adapted) -> AdaptedEncoder:
     if not isinstance(start, AdaptedEncoder):
         raise TypeError(f"a strategy starts from an AdaptedEncoder, not from {type(start).__name__}")
     return start
+
+
+def without_map(start: AdaptedEncoder, kind: type[ModuleT]) -> tuple[AdaptedEncoder, ModuleT | None]:
+    """What lies below the start's last map, with all heads, and that map's network; the start if it is another kind."""
+    source = start.source
+    if isinstance(source, MappedSource) and isinstance(source.module, kind):
+        return replace(start, source=source.inner), source.module
+    return start, None
 
 
 def source_of(start: AdaptedEncoder) -> VectorSource:

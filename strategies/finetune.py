@@ -1,6 +1,6 @@
 """Every weight moves: the encoder and a head on its vectors are trained together on labels."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
@@ -121,16 +121,8 @@ class Finetune(BaseStrategy):
         recipe = self.recipes[self.config.recipe]
         scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
         with self.in_training(body, before, seeds) as network:
-            lesson = Classification(
-                network,
-                own.module,
-                data,
-                own.target,
-                batch_size=self.config.batch_size,
-                seed=seeds.order,
-                blocks=[*self.blocks(network), head_block(own.module, scale)],
-                loss=self.loss,
-            )
+            blocks = [*self.blocks(network), head_block(own.module, scale)]
+            lesson = self.lesson(network, own, data, seeds, blocks)
             objective = self.objective(lesson, network, start, data, seeds)
             trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
         tensors, values = {**body.changed(before), **head_to_tensors(own, HEAD)}, head_to_json(data.name, own)
@@ -145,6 +137,25 @@ class Finetune(BaseStrategy):
             trained.dev_score,
             trained.trainable_parameters,
             total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
+        )
+
+    def lesson(
+        self, body: Body, head: ClassifierHead, data: TrainSet, seeds: Seeds, blocks: Sequence[Block] | None = None
+    ) -> Classification:
+        """A head's rows, as this strategy learns them.
+
+        Args:
+            blocks: what is trained; None trains everything at one rate.
+        """
+        return Classification(
+            body,
+            head.module,
+            data,
+            head.target,
+            batch_size=self.config.batch_size,
+            seed=seeds.order,
+            blocks=blocks,
+            loss=self.loss,
         )
 
     def new_head(self, data: TrainSet, body: Body, seeds: Seeds, place: int = 0) -> ClassifierHead:

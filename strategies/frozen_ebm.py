@@ -30,7 +30,7 @@ from thawbench.contracts import (
 from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
-from thawbench.strategies.base import BaseStrategy, Learned, encoder_of, source_of
+from thawbench.strategies.base import BaseStrategy, Learned, encoder_of, source_of, without_map
 from thawbench.strategies.energy import Norm, upper_bound
 from thawbench.strategies.energy_classifier import EnergyClassifier
 from thawbench.strategies.energy_head import EnergyHead, HeadShape
@@ -196,13 +196,10 @@ class FrozenEbm(BaseStrategy):
 
 def below_head(start: AdaptedEncoder) -> tuple[AdaptedEncoder, EnergyHead | None]:
     """What lies below the start's last G, with all of the start's heads, and that G; the start if there is none."""
-    source = start.source
-    if isinstance(source, MappedSource) and isinstance(source.module, EnergyHead):
-        return replace(start, source=source.inner), source.module
     last = next(reversed(list(start.head_models.values())), None)
-    if source is None and isinstance(last, EnergyClassifier):  # a G of pairs' features
+    if start.source is None and isinstance(last, EnergyClassifier):  # a G of pairs' features
         return replace(last.start, head_models=start.head_models), last.head
-    return start, None
+    return without_map(start, EnergyHead)
 
 
 def dense(features: Any) -> FloatArray:

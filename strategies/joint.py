@@ -47,18 +47,7 @@ class Joint(Finetune):
         heads = {  # place 0 is that of the last set's head
             each.name: self.new_head(each, body, seeds, place) for place, each in enumerate(data.earlier, start=1)
         }
-        lessons = [
-            Classification(
-                body,
-                heads[each.name].module,
-                each,
-                heads[each.name].target,
-                batch_size=self.config.batch_size,
-                seed=seeds.order,
-                loss=self.loss,
-            )
-            for each in data.earlier
-        ]
+        lessons = [self.lesson(body, heads[each.name], each, seeds) for each in data.earlier]
         return _AllAtOnce(lesson, heads, lessons, seeds.order)
 
 

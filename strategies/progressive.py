@@ -23,7 +23,7 @@ from thawbench.contracts import (
 )
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
-from thawbench.strategies.base import BaseStrategy, Learned, encoder_of, source_of
+from thawbench.strategies.base import BaseStrategy, Learned, encoder_of, source_of, without_map
 from thawbench.strategies.classifier import Classifier, ClassifierHead, Items, outputs_of
 from thawbench.strategies.frozen_mlp import FrozenMlpConfig, info_of, items_of, target_of, train_on_vectors
 from thawbench.strategies.optimizer import Block
@@ -146,10 +146,8 @@ class OwnColumn:
 
 def below_columns(start: AdaptedEncoder) -> tuple[AdaptedEncoder, list[Column]]:
     """What lies below the start's columns, with all of the start's heads, and these; the start if there are none."""
-    source = start.source
-    if isinstance(source, MappedSource) and isinstance(source.module, Columns):
-        return replace(start, source=source.inner), [cast(Column, column) for column in source.module.columns]
-    return start, []
+    below, columns = without_map(start, Columns)
+    return below, [] if columns is None else [cast(Column, column) for column in columns.columns]
 
 
 def _widths(dim: int, columns: Sequence[Column]) -> tuple[int, ...]:

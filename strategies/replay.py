@@ -74,7 +74,10 @@ class Replay(Finetune):
         if not kept or not self.config.rows:
             return lesson
         heads = {each.train_set: heads[each.train_set] for each in kept}
-        lessons = [self._again(each, heads[each.train_set], body, seeds) for each in kept]
+        lessons = [
+            self.lesson(body, head, TrainSet(each.train_set, 0, "", head.target, each.rows), seeds)
+            for each, head in zip(kept, heads.values(), strict=True)
+        ]
         return _Replayed(lesson, heads, lessons, seeds.order)
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
@@ -84,12 +87,6 @@ class Replay(Finetune):
         if not rows:
             return adapted
         return adapted.remembering(KeptRows(str(state.values["set"]), tuple(_from_json(row) for row in rows)))
-
-    def _again(self, kept: KeptRows, head: ClassifierHead, body: Body, seeds: Seeds) -> Classification:
-        data = TrainSet(kept.train_set, 0, "", head.target, kept.rows)
-        return Classification(
-            body, head.module, data, head.target, batch_size=self.config.batch_size, seed=seeds.order, loss=self.loss
-        )
 
 
 class _Replayed(Together):
