@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thawbench.contracts import Adapted, FloatArray, Input
+from thawbench.tasks.isotropy import Doubles, unit
 from thawbench.tasks.pool import unique
-from thawbench.tasks.similarity import normalised
-
-Doubles = NDArray[np.float64]
 
 
 def layer_drift(trail: Sequence[Adapted], texts: Sequence[str]) -> list[Doubles]:
@@ -41,6 +38,5 @@ def spread(inputs: Sequence[Input], count: int) -> tuple[str, ...]:
 
 def _cosines(left: FloatArray, right: FloatArray) -> Doubles:
     """(layers, tokens) of states (layers, tokens, dim); that of a zero state is 0."""
-    one, other = (normalised(states.reshape(-1, states.shape[-1]).astype(np.float64)) for states in (left, right))
-    cosines: Doubles = (one * other).sum(axis=1).reshape(left.shape[:2])
+    cosines: Doubles = (unit(left) * unit(right)).sum(axis=-1)
     return cosines
