@@ -10,13 +10,7 @@ from typing import Any
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.costs import CostRow, costs_of
-from thawbench.leaderboard.mixture import (
-    grouped,
-    one_line,
-    refuse_mixed_libraries,
-    refuse_mixed_strategies,
-    refuse_mixed_tasks,
-)
+from thawbench.leaderboard.mixture import by_backbone, grouped, refuse_mixtures
 from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.tables import Table, tables_of
 from thawbench.suite.records import Record
@@ -64,15 +58,12 @@ def build_board(records: Sequence[Record]) -> Board:
     if not records:
         raise UserError("there are no records to show; make some: pytest suite/ --strategy=frozen")
     ordered = sorted(records, key=lambda record: record.key)
-    refuse_mixed_libraries(ordered)
-    refuse_mixed_tasks(ordered)
-    by_backbone = grouped(ordered, lambda record: one_line(record.cell["adaptation"]["backbone"]))
-    sections = [_section(group) for _, group in sorted(by_backbone.items())]
+    refuse_mixtures(ordered)
+    sections = [_section(group) for group in by_backbone(ordered)]
     return Board(len(ordered), tuple(sorted(sections, key=lambda section: section.backbone)))
 
 
 def _section(records: Sequence[Record]) -> Section:
-    refuse_mixed_strategies(records)
     families = grouped(records, lambda record: record.family)
     tables = tuple(table for family in sorted(families) for table in tables_of(family, families[family]))
     backbone = records[0].cell["adaptation"]["backbone"]

@@ -15,6 +15,24 @@ READ_OUT = "readout"
 _WAY_OUT = "Run the current version into another folder with --results, or move the older records away"
 
 
+def refuse_mixtures(records: Sequence[Record]) -> None:
+    """All that a board refuses: mixed libraries and tasks anywhere, mixed strategies on one backbone.
+
+    Raises:
+        UserError: as of the three below.
+    """
+    refuse_mixed_libraries(records)
+    refuse_mixed_tasks(records)
+    for group in by_backbone(records):
+        refuse_mixed_strategies(group)
+
+
+def by_backbone(records: Sequence[Record]) -> list[list[Record]]:
+    """The records of each backbone: weights, pooling, layer, length and precision."""
+    groups = grouped(records, lambda record: one_line(record.cell["adaptation"]["backbone"]))
+    return [group for _, group in sorted(groups.items())]
+
+
 def refuse_mixed_tasks(records: Sequence[Record]) -> None:
     """Every task in one version, of one data set at one revision.
 

@@ -1,7 +1,8 @@
 """What a run leaves: one JSON file per cell, written whole or not at all, read with nothing taken on trust.
 
 A record is named by the SHA-256 of its cell's canonical JSON. Boards need no task code to read it: every metric
-carries its own direction, bounds and chance level. This module needs neither torch nor mteb.
+carries its own direction, bounds and chance level. What is published or sent is packed: one file of many records,
+each with its sum (`checked_lines`). This module needs neither torch nor mteb.
 """
 
 import contextlib
@@ -11,17 +12,21 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from thawbench.contracts import Curve, Seeds, Stream
 from thawbench.errors import ThawbenchError, UserError
+from thawbench.suite.checked_lines import read_lines, write_lines
 from thawbench.suite.strict_json import canonical_json as canonical_json
 from thawbench.suite.strict_json import decode, loads
 
 SCHEMA = 1
+PACKED = "records.jsonl"
+"""The packed records of a results folder, or the same name with `.gz` behind it."""
 _ROUNDING = 1e-9
 """How far beyond its bounds a metric may be: a correlation of 1.0000000000000002 is a 1."""
 
@@ -192,9 +197,10 @@ def key_of(cell: Mapping[str, Any]) -> str:
 
 
 class RecordStore:
-    """The records of one results folder, in files `records/<two hex digits>/<key>.json`.
+    """The records of one results folder: files `records/<two hex digits>/<key>.json`, and those that are packed.
 
-    Any number of processes may share a folder: each write is one rename.
+    Any number of processes may share a folder: each write is one rename, and never into what is packed, where an older
+    record of the same key may stay.
 
     Args:
         folder: the results folder.
@@ -227,23 +233,24 @@ class RecordStore:
         return self._records / key[:2] / f"{key}.json"
 
     def read(self, key: str) -> Record | None:
-        """The record, or None if there is none. A damaged one is set aside, noted in `damaged`, and gives None.
+        """The record, or None if there is none. A damaged one is set aside, noted in `damaged`, and is as none.
 
         Raises:
-            UserError: the file cannot be read at all, or was written by another version's schema.
+            UserError: the file cannot be read at all, or was written by another version's schema; of a store that
+                writes also: a packed record is damaged.
         """
         path = self.path(key)
         try:
             return _load(path, key)
         except FileNotFoundError:
-            return None
+            return self._packed.get(key)
         except OSError as error:
             raise UserError(f"the record {path} cannot be read ({_why(error)}); mend its permissions") from None
         except DamagedRecordError as error:
             if self._read_only:
                 self.damaged[path] = str(error)
-                return None
-            return self._set_aside(path, key)
+                return self._packed.get(key)
+            return self._set_aside(path, key) or self._packed.get(key)
 
     def write(self, record: Record) -> None:
         """Put a record in place of an older one, at once and whole.
@@ -266,8 +273,44 @@ class RecordStore:
 
     def all(self) -> list[Record]:
         """Every whole record, by key."""
-        keys = sorted(path.stem for path in self._records.glob("??/*.json"))
-        return [record for key in keys if (record := self.read(key)) is not None]
+        single = {path.stem for path in self._records.glob("??/*.json")}
+        keys = sorted(single | self._packed.keys())
+        found = (self.read(key) if key in single else self._packed[key] for key in keys)
+        return [record for record in found if record is not None]
+
+    def compact(self) -> tuple[Path, int]:
+        """Pack every record, remove the single files, and return where they are now and how many.
+
+        Single files that are damaged stay. Nothing else may write into the folder meanwhile.
+
+        Raises:
+            UserError: a file cannot be read or written, or a packed record is damaged.
+        """
+        target = self.folder / PACKED
+        single = sorted(self._records.glob("??/*.json"))
+        count = write_packed(target, self.all())
+        packed, _ = read_packed(target)
+        for path in single:
+            if path.stem in packed:
+                path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # not empty
+                    path.parent.rmdir()
+        (self.folder / f"{PACKED}.gz").unlink(missing_ok=True)
+        vars(self).pop("_packed", None)
+        return target, count
+
+    @cached_property
+    def _packed(self) -> Mapping[str, Record]:
+        found: dict[str, Record] = {}
+        for path in (self.folder / PACKED, self.folder / f"{PACKED}.gz"):
+            if not path.is_file():
+                continue
+            records, damaged = read_packed(path)
+            found |= records
+            if damaged and not self._read_only:
+                raise UserError(f"{damaged[0]}; put a sound copy in its place, or remove it and run its cells again")
+            self.damaged |= {path.with_name(f"{path.name} ({at})"): what for at, what in enumerate(damaged, 1)}
+        return found
 
     def _set_aside(self, path: Path, key: str) -> Record | None:
         aside = _reserve(path)
@@ -282,6 +325,47 @@ class RecordStore:
             return None
         os.replace(aside, path)  # another process had written it anew between our look and our rename
         return record
+
+
+def write_packed(path: Path, records: Iterable[Record]) -> int:
+    """Write records into one file, by key, as they may be published, and return how many.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    ordered = sorted(records, key=lambda record: record.key)
+    return write_lines(path, (published(record).to_json() for record in ordered))
+
+
+def read_packed(path: Path) -> tuple[dict[str, Record], tuple[str, ...]]:
+    """The records of one file by key, and what is wrong with those that are damaged and with the whole.
+
+    Raises:
+        UserError: the file cannot be read, is no file of records, or was written by another version's schema.
+    """
+    found: dict[str, Record] = {}
+    damaged = []
+    for line in read_lines(path):
+        try:
+            if line.damage:
+                raise DamagedRecordError(line.damage)
+            record = _decoded(line.content, f"{path}, line {line.number}")
+            found[record.key] = record
+        except DamagedRecordError as error:
+            damaged.append(str(error))
+    return found, tuple(damaged)
+
+
+def published(record: Record) -> Record:
+    """The record without what stays behind: a traceback, and all but the first line of an error's message.
+
+    Both name folders of a machine, and may quote rows.
+    """
+    if record.failure is None:
+        return record
+    failure = record.failure
+    first = (failure.message.strip().splitlines() or [""])[0]
+    return dataclasses.replace(record, failure=Failure(failure.type, first, ""))
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -313,20 +397,24 @@ def _reserve(path: Path) -> Path:
 
 
 def _load(path: Path, key: str) -> Record:
-    try:
-        value = loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise DamagedRecordError(f"{path}: no JSON ({error})") from None
-    schema = value.get("schema") if isinstance(value, dict) else None
-    if isinstance(schema, int) and schema != SCHEMA:
-        raise UserError(
-            f"the record {path} has schema {schema}, and this version of Thawbench reads {SCHEMA}; "
-            "use the version that wrote it, or another results folder"
-        )
-    record = Record.from_json(value, str(path))
+    record = _decoded(path.read_bytes(), str(path))
     if record.key != key:
         raise DamagedRecordError(f"{path}: key is {record.key}, and the file is named {key}")
     return record
+
+
+def _decoded(content: bytes, where: str) -> Record:
+    try:
+        value = loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedRecordError(f"{where}: no JSON ({error})") from None
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if isinstance(schema, int) and schema != SCHEMA:
+        raise UserError(
+            f"the record {where} has schema {schema}, and this version of Thawbench reads {SCHEMA}; "
+            "use the version that wrote it, or another results folder"
+        )
+    return Record.from_json(value, where)
 
 
 def _why(error: OSError) -> str:

@@ -1,6 +1,7 @@
 """JSON read with nothing taken on trust: into frozen dataclasses, every field there, known and of its type."""
 
 import dataclasses
+import functools
 import json
 import math
 import types
@@ -69,19 +70,25 @@ def _decode_fields(hint: Any, value: Any, field: str) -> Any:
     prefix = f"{field}." if field else ""
     if not isinstance(value, dict):
         raise ValueError(f"{field or 'the whole'} is {value!r:.60}, expected an object")
-    hints = typing.get_type_hints(hint)
-    names = [item.name for item in dataclasses.fields(hint)]
-    for name in names:
+    hints = _hints(hint)
+    for name in hints:
         if name not in value:
             raise ValueError(f"{prefix}{name} is missing")
     for name in value:
-        if name not in names:
+        if name not in hints:
             raise ValueError(f"{prefix}{name} is unknown")
-    decoded = {name: _decode(hints[name], value[name], f"{prefix}{name}") for name in names}
+    decoded = {name: _decode(each, value[name], f"{prefix}{name}") for name, each in hints.items()}
     try:
         return hint(**decoded)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{prefix}{error}") from None
+
+
+@functools.cache
+def _hints(target: Any) -> Mapping[str, Any]:
+    """The type of each field, worked out once: a folder has thousands of records."""
+    hints = typing.get_type_hints(target)
+    return {item.name: hints[item.name] for item in dataclasses.fields(target)}
 
 
 def _check_keys(value: Any) -> None:

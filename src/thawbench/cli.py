@@ -201,3 +201,107 @@ def leaderboard(
     for page in () if check else edition.pages:
         page.write()
         print(f"wrote {page.path}")
+
+
+class ExportFormat(enum.StrEnum):
+    """What records can be written as."""
+
+    records = "records"
+    mteb = "mteb"
+
+
+@app.command(name="export")
+def export_(
+    out: Annotated[Path, typer.Option(help="the file, say mine.jsonl.gz; of --format mteb a folder")],
+    results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
+    form: Annotated[
+        ExportFormat, typer.Option("--format", help="records, for import; or mteb, its result files for ir and sts")
+    ] = ExportFormat.records,
+) -> None:
+    """Pack the records of a folder for another folder, or for MTEB.
+
+    Records go into one file of JSON lines, each with its SHA-256, compressed if its name ends in `.gz`: the same bytes
+    for the same records, without tracebacks and without rows. `thawbench import` takes them in.
+
+    `thawbench export --out mine.jsonl.gz`
+
+    `thawbench export --format mteb --out mine`, then in Python `mteb.ResultCache("mine").load_results()`
+    """
+    if form is ExportFormat.mteb:
+        from thawbench.suite.mteb_results import write_mteb_results
+
+        given = write_mteb_results(results, out)
+        for why in given.left_out:
+            print(f"note: left out: {why}")
+        print(f"wrote {given.files} result files of MTEB under {out}")
+        return
+    from thawbench.leaderboard.exchange import export_records
+
+    departure = export_records(results, out)
+    for damage in departure.damaged:
+        print(f"note: a damaged record is left out: {damage}")
+    print(f"wrote {out}: {departure.records} records")
+
+
+class Differing(enum.StrEnum):
+    """What becomes of records that are there already and differ."""
+
+    refuse = "refuse"
+    keep = "keep"
+    replace = "replace"
+
+
+@app.command(name="import")
+def import_(
+    source: Annotated[Path, typer.Argument(help="a file that `thawbench export` wrote")],
+    results: Annotated[Path, typer.Option(help="the folder that the records join")] = Path("results"),
+    differing: Annotated[
+        Differing, typer.Option(help="of a cell with other content here: refuse all, keep mine, replace it")
+    ] = Differing.refuse,
+) -> None:
+    """Take in the records of a file, all of them or none.
+
+    Every sum is checked first, and that no board of the two together would mix versions of a task, of its rows or of a
+    strategy, or majors of a library. What is wrong is listed, and nothing is written.
+    """
+    from thawbench.leaderboard.exchange import import_records
+
+    arrival = import_records(source, results, differing.value)
+    print(
+        f"{results}: {arrival.new} new records, {arrival.same} were here already, "
+        f"{arrival.kept} kept though theirs differ, {arrival.replaced} replaced"
+    )
+
+
+@app.command()
+def compact(folder: Annotated[Path, typer.Argument(help="a folder of records that nothing writes into now")]) -> None:
+    """Put the records of a folder into one file with checksums, `records.jsonl`, and remove the single files.
+
+    Boards, runs and exports read records in either form. Tracebacks are left out.
+    """
+    from thawbench.suite.records import RecordStore
+
+    path, count = RecordStore(folder).compact()
+    print(f"{path}: {count} records")
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="a strategy as it was run")],
+    second: Annotated[str, typer.Argument(help="another one, or the same with --second-seed")],
+    task: Annotated[str, typer.Option(help="the task as it was run, such as fewshot/sst2@100")],
+    seed: Annotated[str, typer.Option(help="a number for all streams, or sample=1,init=0,order=0")] = "0",
+    second_seed: Annotated[str, typer.Option(help="of the second model [that of the first]", show_default=False)] = "",
+    backbone: Annotated[str, typer.Option(help="if there are records of several", show_default=False)] = "",
+    results: Annotated[Path, typer.Option(help="the folder of records, with its rows")] = Path("results"),
+) -> None:
+    """Compare two trained models row by row: McNemar's test, and a paired bootstrap over the test rows.
+
+    It speaks of these two sets of weights on other rows like these, and not of strategies: another seed gives other
+    weights. `thawbench leaderboard` compares strategies over seeds.
+
+    `thawbench compare frozen finetune --task fewshot/sst2@100 --seed 3`
+    """
+    from thawbench.leaderboard.model_pair import verdict_on
+
+    print("\n".join(verdict_on(results, (first, second), task, (seed, second_seed or seed), backbone)))
