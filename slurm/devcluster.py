@@ -27,7 +27,7 @@ from thawbench.slurm.devcluster_config import Layout, Shape, free_ports, node_na
 COMMAND = "python -m thawbench.slurm.devcluster"
 NODES, CPUS, MEMORY_MB = 2, 2, 8000
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo", "scancel")
-_PATIENCE_S = 30.0
+_PATIENCE_S = 60.0
 _POLL_S = 0.1
 _READY = ("idle", "mixed", "allocated", "completing")
 
@@ -110,7 +110,7 @@ class Cluster:
         """Lose a node: SIGKILL its slurmd and all that runs there.
 
         Args:
-            noticed: tell slurmctld at once; by itself it takes half a minute.
+            noticed: tell slurmctld at once; by itself it takes 40 to 50 s.
         """
         layout = self.layout
         processes.kill(lambda: processes.of_node(layout, name) | processes.of_steps(layout, name))

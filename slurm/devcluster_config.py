@@ -59,8 +59,8 @@ JobRequeue=1
 KillWait=2
 InactiveLimit=0
 SlurmctldTimeout=30
-SlurmdTimeout=10
-MessageTimeout=10
+SlurmdTimeout=30
+MessageTimeout=20
 {listen}"""
 
 

@@ -90,6 +90,8 @@ def gone(find: Callable[[], set[int]], *, within_s: float) -> bool:
 def kill(find: Callable[[], set[int]], *, within_s: float = 10.0) -> None:
     """SIGKILL what `find` finds until it finds nothing more: what is killed may just have started another.
 
+    All are stopped before the first is killed, so that no script sees its command die and goes on.
+
     Raises:
         UserError: something does not end.
     """
@@ -97,6 +99,7 @@ def kill(find: Callable[[], set[int]], *, within_s: float = 10.0) -> None:
     while left := find():
         if time.monotonic() > deadline:
             raise UserError(f"processes {sorted(left)} do not end, not even by SIGKILL")
+        send(left, signal.SIGSTOP)
         send(left, signal.SIGKILL)
         time.sleep(0.02)
 

@@ -28,7 +28,7 @@ def submit(cluster: Cluster, script: str, *options: str) -> str:
     return cluster.run("sbatch", "--parsable", *where, *options, "--wrap", script).strip()
 
 
-def wait_until(condition: Callable[[], bool], within_s: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
     deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline
