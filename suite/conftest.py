@@ -1,13 +1,19 @@
 """The pytest face of the suite: the options, one test for each cell, and a summary that fits a screen."""
 
 import functools
+import os
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
 from thawbench.contracts import Strategy
 from thawbench.errors import UserError
+from thawbench.leaderboard.claim_verdict import Verdict
+from thawbench.leaderboard.claims import judge_folder
+from thawbench.suite.cells import Cell
+from thawbench.suite.claim_check import check_names
 from thawbench.suite.options import OPTIONS, Settings, settings
 from thawbench.suite.plan import chosen_strategies
 from thawbench.suite.runner import Outcome
@@ -20,7 +26,7 @@ R = TypeVar("R")
 _SETTINGS = pytest.StashKey[Settings]()
 _SESSION = pytest.StashKey[Session]()
 _STRATEGIES = pytest.StashKey[list[Strategy]]()
-_OUTCOMES = pytest.StashKey[list[Outcome]]()
+_VERDICTS = pytest.StashKey[tuple[Verdict, ...]]()
 
 
 def _one_line(hook: Callable[P, R]) -> Callable[P, R]:
@@ -53,8 +59,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options' values before anything is collected."""
     config.addinivalue_line("markers", "speed: takes time to measure time; only when its file is named")
-    config.stash[_OUTCOMES] = []
-    config.stash[_SETTINGS] = settings({option.key: config.getoption(option.key) for option in OPTIONS})
+    config.addinivalue_line("markers", "claims: what the records in --results say of each claim; only with -m claims")
+    chosen = settings({option.key: config.getoption(option.key) for option in OPTIONS})
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1 and chosen.threads is None:
+        chosen = replace(chosen, threads=max(1, (os.cpu_count() or 1) // workers))
+    config.stash[_SETTINGS] = chosen
 
 
 @_one_line
@@ -62,30 +72,60 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Plan before anything is collected, so that a mistake is told once and not for each file."""
     config = session.config
     options = config.stash[_SETTINGS]
-    if all("test_speed" in argument for argument in config.args):
+    if config.getoption("markexpr") == "claims" or all("test_claims" in argument for argument in config.args):
+        config.stash[_VERDICTS] = judge_folder(options.results, check_names=check_names).verdicts
+    elif all("test_speed" in argument for argument in config.args):
         config.stash[_STRATEGIES] = chosen_strategies(options.strategy or ("frozen_ebm",))
     else:
         config.stash[_SESSION] = open_session(options)
 
 
+def _test_id(cell: Cell) -> str:
+    return cell.label.replace(" ", "-")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `-n 2` the cells of a strategy go to one worker, which trains once what they share."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    session = config.stash.get(_SESSION, None)
+    strategy_of = {_test_id(cell): cell.strategy for cell in session.plan.cells} if session else {}
+
+    class ByStrategy(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return strategy_of.get(nodeid.partition("[")[2].removesuffix("]"), nodeid)
+
+    return ByStrategy(config, log)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each cell of the plan, and one fit for each strategy whose speed is asked for."""
+    """One test for each cell of the plan, each claim, and each strategy whose speed is asked for."""
     if "position" in metafunc.fixturenames:
-        plan = metafunc.config.stash[_SESSION].plan
-        labels = [cell.label.replace(" ", "-") for cell in plan.cells]
-        metafunc.parametrize("position", range(len(plan.cells)), ids=labels)
+        opened = metafunc.config.stash.get(_SESSION, None)
+        cells = opened.plan.cells if opened else ()
+        metafunc.parametrize("position", range(len(cells)), ids=[_test_id(cell) for cell in cells])
     if "strategy" in metafunc.fixturenames:
         chosen = metafunc.config.stash.get(_STRATEGIES, [])
         metafunc.parametrize("strategy", chosen, ids=[strategy.name for strategy in chosen])
+    if "verdict" in metafunc.fixturenames:
+        verdicts = metafunc.config.stash.get(_VERDICTS, ())
+        metafunc.parametrize("verdict", verdicts, ids=[verdict.claim.id for verdict in verdicts])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave speed out unless its file is named: a run that finds everything recorded must encode nothing."""
-    if _STRATEGIES in config.stash:
-        return
-    speed = [item for item in items if item.get_closest_marker("speed")]
-    config.hook.pytest_deselected(items=speed)
-    items[:] = [item for item in items if item not in speed]
+    """Leave out what is not asked for by name: a run that finds everything recorded must encode nothing."""
+    unasked = {name for name, key in (("speed", _STRATEGIES), ("claims", _VERDICTS)) if key not in config.stash}
+    left = [item for item in items if any(mark.name in unasked for mark in item.iter_markers())]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Several processes each waited for cells that were another's; whoever started them lets go of what is left."""
+    opened = session.config.stash.get(_SESSION, None)
+    if opened is not None and session.config.getoption("numprocesses", None):
+        opened.runner.tidy()
 
 
 @pytest.fixture(scope="session")
@@ -103,9 +143,10 @@ def session(pytestconfig: pytest.Config) -> Session:
 @pytest.fixture
 def outcome(session: Session, position: int, request: pytest.FixtureRequest) -> Outcome:
     """The cell's outcome, run now or found recorded."""
+    fitted = session.runner.store.fitted
     found = _one_line(session.run)(position)
-    request.config.stash[_OUTCOMES].append(found)
-    request.node.user_properties.append(("cached", found.cached))
+    told = {"position": position, "cached": found.cached, "fitted": session.runner.store.fitted - fitted}
+    request.node.user_properties.extend(told.items())  # these reach the summary from other processes, too
     return found
 
 
@@ -120,10 +161,20 @@ def pytest_report_teststatus(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Scores, counts, and what was set aside."""
-    outcomes = config.stash[_OUTCOMES]
-    if not outcomes:
+    session = config.stash.get(_SESSION, None)
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    told = [dict(report.user_properties) for report in reports if getattr(report, "when", "") == "call"]
+    found = {each["position"]: each for each in told if "position" in each}
+    if session is None or not found:
         return
-    runner = config.stash[_SESSION].runner
+    runner = session.runner
+    outcomes = []
+    for position, each in sorted(found.items()):
+        cell = session.plan.cells[position]
+        record = runner.records.read(cell.key)
+        if record is not None:
+            outcomes.append(Outcome(cell, record, each["cached"]))
+    fitted = sum(each["fitted"] for each in found.values())
     terminalreporter.section("thawbench")
-    for line in [*summary(outcomes, runner.results, runner.store.fitted), *damage(runner.records)]:
+    for line in [*summary(outcomes, runner.results, fitted), *damage(runner.records)]:
         terminalreporter.write_line(line)

@@ -38,6 +38,7 @@ OPTIONS = (
     Option("precision", "float32, bfloat16, or auto: bfloat16 where the hardware has it", default="auto"),
     Option("device", "cpu, cuda, mps, or auto", default="auto"),
     Option("threads", "processor threads; recorded, as they change the last bits of trained weights [torch's]"),
+    Option("steps", "so many training steps in every fit: a quick look [the strategy's own]"),
     Option("fresh", "run every cell again, whatever is recorded", flag=True),
     Option("keep-checkpoints", "keep adapted weights after the last planned cell that needs them", flag=True),
 )
@@ -57,6 +58,7 @@ class Settings:
     precision: str
     device: str
     threads: int | None
+    steps: int | None
     fresh: bool
     keep_checkpoints: bool
 
@@ -67,9 +69,6 @@ def settings(values: Mapping[str, Any]) -> Settings:
     Raises:
         UserError: a value that cannot be.
     """
-    threads = str(values["threads"] or "")
-    if threads and not (threads.isdecimal() and int(threads) > 0):
-        raise UserError(f"--threads {threads} is not a whole number above 0")
     return Settings(
         strategy=tuple(values["strategy"] or ()),
         task=tuple(values["task"] or ()),
@@ -80,7 +79,15 @@ def settings(values: Mapping[str, Any]) -> Settings:
         results=Path(values["results"]),
         precision=values["precision"],
         device=values["device"],
-        threads=int(threads) if threads else None,
+        threads=_count("threads", values),
+        steps=_count("steps", values),
         fresh=bool(values["fresh"]),
         keep_checkpoints=bool(values["keep_checkpoints"]),
     )
+
+
+def _count(key: str, values: Mapping[str, Any]) -> int | None:
+    text = str(values[key] or "")
+    if text and not (text.isdecimal() and int(text) > 0):
+        raise UserError(f"--{key} {text} is not a whole number above 0")
+    return int(text) if text else None

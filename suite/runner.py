@@ -55,6 +55,7 @@ class Runner:
         self.store = AdaptationStore(results)
         self._fresh = fresh
         self._keep_checkpoints = keep_checkpoints
+        self._cells = cells
         self._waiting = Counter(prefix.key for cell in cells for prefix in cell.adaptation.prefixes())
         self._loaded: OrderedDict[str, Any] = OrderedDict()
 
@@ -168,6 +169,22 @@ class Runner:
             for each in (prefix, *self.store.members(prefix)):  # a member may be planned for itself, too
                 if self._waiting[each.key] == 0 and not self._keep_checkpoints:
                     self.store.drop(each)
+
+    def tidy(self) -> None:
+        """Drop the checkpoints that no cell needs any more, whoever ran them."""
+        if self._keep_checkpoints:
+            return
+        wanted: dict[str, bool] = {}
+        adaptations = {}
+        for cell in self._cells:
+            record = self.records.read(cell.key)
+            open_still = record is None or not settled(record, cell)
+            for prefix in cell.adaptation.prefixes():
+                adaptations[prefix.key] = prefix
+                wanted[prefix.key] = wanted.get(prefix.key, False) or open_still
+        for key, adaptation in adaptations.items():
+            if not wanted[key]:
+                self.store.drop(adaptation)
 
 
 @dataclass

@@ -5,6 +5,7 @@ import os
 import warnings
 from dataclasses import dataclass
 
+from thawbench.contracts import Budget
 from thawbench.suite.options import Settings
 from thawbench.suite.plan import Plan, Request, make_plan
 from thawbench.suite.runner import Outcome, Runner, trouble
@@ -54,6 +55,7 @@ def plan_of(settings: Settings) -> Plan:
             precision=settings.precision,
             device=settings.device,
             sets=settings.set,
+            budget=Budget(steps=settings.steps),
         )
     )
 

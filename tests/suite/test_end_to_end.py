@@ -114,6 +114,20 @@ def test_two_runs_at_once_lose_nothing(commands: Commands) -> None:
     assert not list(commands.folder.glob("results/**/*.damaged*"))
 
 
+def test_two_workers_share_the_strategies_and_tell_the_same(commands: Commands) -> None:
+    asked = [*commands.asked("frozen_ebm", "bitfit"), "--steps=3"]
+    shared = commands.run("pytest", "-n2", *asked)
+    alone = commands.run("run", *asked, "--results=alone")
+
+    assert shared.returncode == alone.returncode == 0, shared.stdout
+    assert commands.scores() == commands.scores("alone")
+    told = [re.search(r"(\d+) cells, 0 cached, \d+ adaptations fitted", each.stdout) for each in (shared, alone)]
+    assert told[0] is not None
+    assert told[1] is not None
+    assert told[0][0] == told[1][0]
+    assert not list(commands.folder.glob("results/adaptations/**/*.safetensors"))
+
+
 @pytest.mark.parametrize(
     ("face", "options", "told"),
     [
@@ -127,6 +141,7 @@ def test_two_runs_at_once_lose_nothing(commands: Commands) -> None:
         ("pytest", ["--strategy=frozen_ebm:norm="], "malformed strategy at its end"),
         ("run", ["--strategy=nothing.py"], "the strategy file nothing.py cannot be read"),
         ("run", ["--results=/proc/nowhere", "--strategy=frozen", "--task=sts/world"], "cannot be written to"),
+        ("run", ["--steps=many"], "--steps many is not a whole number above 0"),
         ("pytest", ["--precision=bfloat"], "unknown precision 'bfloat'; did you mean bfloat16"),
         ("run", ["--strategy=frozen", "--task=sts/BIOSSES"], "mteb/biosses-sts"),
     ],
