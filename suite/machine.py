@@ -2,6 +2,7 @@
 
 import functools
 import importlib.metadata
+import json
 import platform
 import subprocess
 from pathlib import Path
@@ -20,22 +21,31 @@ PACKAGES = (
     "peft",
 )
 
+SNAPSHOT = "snapshot.json"
+"""In the package's folder, if it is the copy that a sweep made: {sha256, commit, dirty} of what it is a copy of."""
+
 
 @functools.cache
 def package_versions() -> dict[str, str]:
-    """The versions of the packages that a score can depend on."""
+    """The versions of the packages that a score can depend on; ours with the hash of the code, if it is a snapshot."""
     versions = {}
     for package in PACKAGES:
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
+    copied = _snapshot()
+    if copied is not None:
+        versions["thawbench"] = f"{versions.get('thawbench', '0')}+{copied['sha256']}"
     return versions
 
 
 @functools.cache
 def commit() -> tuple[str, bool]:
     """The commit of the source tree that runs, and whether it was changed since; ("", False) outside a checkout."""
+    copied = _snapshot()
+    if copied is not None:
+        return str(copied["commit"]), bool(copied["dirty"])
     source = Path(__file__).resolve().parent
     git = ["git", "-C", str(source)]
     try:
@@ -46,6 +56,14 @@ def commit() -> tuple[str, bool]:
     except (OSError, subprocess.TimeoutExpired):
         return "", False
     return head.stdout.strip(), bool(status.stdout.strip())
+
+
+def _snapshot() -> dict[str, object] | None:
+    try:
+        read = json.loads((Path(__file__).resolve().parent.parent / SNAPSHOT).read_text())
+    except (OSError, ValueError):
+        return None
+    return read if isinstance(read, dict) and {"sha256", "commit", "dirty"} <= read.keys() else None
 
 
 @functools.cache

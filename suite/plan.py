@@ -51,6 +51,15 @@ class Request:
 
 
 @dataclass(frozen=True)
+class CellName:
+    """What one cell is planned by, beside the request: strategy and task as a plan spells them, and the seeds."""
+
+    strategy: str
+    task: str
+    seeds: Seeds
+
+
+@dataclass(frozen=True)
 class Plan:
     """Cells in the order in which they should run: those that share an adaptation stand together."""
 
@@ -113,6 +122,34 @@ def make_plan(request: Request) -> Plan:
         cells.values(), key=lambda cell: (strategy_rank[cell.strategy], adaptation_rank[cell.adaptation.key])
     )
     return Plan(profile, backbone, tuple(ordered))
+
+
+def find_cells(request: Request, named: Iterable[CellName]) -> tuple[Cell, ...]:
+    """The cells of these names, in their order, without planning the rest of the request.
+
+    Of its strategies only those given as files are looked at, as their names alone do not lead to them.
+
+    Raises:
+        UserError: as `make_plan`.
+    """
+    for path in request.sets:
+        register_set(Path(path))
+    profile = load_profile(request.profile)
+    spelled = request.backbone or profile.backbone
+    backbone = resolve_backbone(parse_backbone(spelled), precision=request.precision, device=request.device)
+    rows = {str(row): row for row in _strategy_rows(request.strategies)}
+    tasks: dict[str, tuple[TaskName, Task]] = {}
+    infos: dict[str, TrainSetInfo] = {}
+    cells = []
+    for each in named:
+        if each.strategy not in rows:
+            (rows[each.strategy],) = _expand(each.strategy)
+        if each.task not in tasks:
+            name = parse_task(each.task)
+            tasks[each.task] = name, resolve_task(name)
+        name, task = tasks[each.task]
+        cells.append(_cell(backbone, rows[each.strategy], task, name, each.seeds, request.budget, profile, infos))
+    return tuple(cells)
 
 
 def _strategy_rows(asked: Iterable[str]) -> list[_Row]:

@@ -1,0 +1,332 @@
+"""`thawbench sweep`: plan, send what has no record and is not under way, judge what ended, and perhaps wait.
+
+Records are the only channel back: a cell is done when its file is there, whatever a scheduler says.
+"""
+
+import contextlib
+import datetime
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from thawbench.slurm import snapshot, tasklog
+from thawbench.slurm.costs import Costs
+from thawbench.slurm.folder import LOGS, SweepFolder
+from thawbench.slurm.glance import Glance, Glances
+from thawbench.slurm.ledger import Accepted, Blame, Ended, Forgiven, Sent, Warmed, now
+from thawbench.slurm.options import SweepOptions
+from thawbench.slurm.packing import Pack, pack
+from thawbench.slurm.queue import Job, QueueError, Task
+from thawbench.slurm.submit import Slurm, backend, job_environment
+from thawbench.slurm.tasks import TaskFile, WantedCell
+from thawbench.slurm.units import Unit, units_of
+from thawbench.slurm.verdict import Evidence, Verdict, judge, suspect
+from thawbench.slurm.warm import data_of, warm
+from thawbench.suite.cells import Cell
+from thawbench.suite.options import Settings
+from thawbench.suite.records import Failure, Record, RecordStore
+from thawbench.suite.runner import environment
+from thawbench.suite.session import plan_of, prepare
+
+_TYPES: dict[Verdict, str] = {"memory": "OutOfMemory", "time": "OutOfTime", "crash": "Crash"}
+_TOLD: dict[Verdict, str] = {
+    "memory": "its process was killed for memory",
+    "time": "it took longer than its task may",
+    "crash": "its process died",
+}
+
+
+@dataclass(frozen=True)
+class _Level:
+    """What an array is given beyond the ordinary: how often memory and time are doubled, and cells one to a task."""
+
+    memory: int = 0
+    time: int = 0
+    alone: bool = False
+
+
+class Driver:
+    """One run of the command, which holds the lock of its folder.
+
+    Args:
+        again: send failed cells, too.
+
+    Attributes:
+        flying: the cells of each task that waits or runs.
+        stuck: cells whose tasks cannot begin, with the log that says why.
+        cancelled: cells whose tasks someone cancelled: they wait for the next command.
+        grace_s: how long after a task has left the queue its records may take to be seen here.
+    """
+
+    def __init__(self, asked: Settings, options: SweepOptions, *, again: bool = False) -> None:
+        threads = asked.threads or options.cpus or 1
+        self.asked = replace(asked, threads=threads)
+        self.options = replace(options, cpus=options.cpus or threads)
+        self.folder = SweepFolder(asked.results)
+        self.flying: dict[Task, tuple[WantedCell, ...]] = {}
+        self.jobs: dict[Task, Job] = {}
+        self.stuck: dict[str, str] = {}
+        self.cancelled: set[str] = set()
+        self.grace_s = 0.0
+        self._gone: dict[Task, float] = {}
+        self._starts: Counter[str] = Counter()
+        self._released: set[str] = set()
+        self._again = again
+
+    def open(self) -> None:
+        """Plan, and find out how things stand. Nothing is sent.
+
+        Raises:
+            UserError: a name that does not exist, data that cannot be had, no such cluster.
+            QueueError: the scheduler does not answer.
+        """
+        self.folder.create()
+        self.backend = backend(self.options, self.folder.path)
+        prepare(self.asked.threads)
+        self.cells = plan_of(self.asked).cells
+        self.places = {cell.key: place for place, cell in enumerate(self.cells)}
+        self.glances = Glances(self.folder.results)
+        records = list(self.glances.all())
+        costs = Costs(records)
+        self.seconds = [costs.seconds(cell) for cell in self.cells]
+        self.ledger = self.folder.ledger()
+        self.folder.cancelled.unlink(missing_ok=True)
+        self.folder.write_plan(self.cells, self.seconds)
+        self.folder.write_request(self.asked, self.options)
+        known = {record.key: record for record in records}
+        self.attempts = {key: record.attempts for key, record in known.items() if record.failed}
+        self.todo = {place for place, cell in enumerate(self.cells) if self._missing(cell, known.get(cell.key))}
+        if self._again:
+            self.ledger.add(Forgiven(tuple(self.cells[place].key for place in sorted(self.todo))))
+        self.flying = {task: self.folder.task(*task).cells for task in self.ledger.open_tasks()}
+        for cells in self.flying.values():
+            self.todo -= {self.places[cell.key] for cell in cells if cell.key in self.places}
+        self.settle()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is under way and nothing is left to send."""
+        return not self.flying and not self.todo
+
+    def settle(self) -> bool:
+        """Look at the queue, and judge what has left it; whether anything had.
+
+        Raises:
+            QueueError: the scheduler does not answer; nothing was concluded.
+        """
+        self.jobs = {task: job for task, job in self.backend.jobs().items() if self._is_ours(task, job)}
+        self._adopt()
+        gone = [task for task in self.flying if task not in self.jobs or self.jobs[task].over]
+        undone = {task: self._undone(task) for task in gone}
+        for task in gone:
+            self._gone.setdefault(task, time.monotonic())
+        gone = [task for task in gone if not undone[task] or time.monotonic() >= self._gone[task] + self.grace_s]
+        states = self.backend.queue.states(self._id(task) for task in gone if undone[task] and self._id(task))
+        for task in gone:
+            self._conclude(task, undone[task], states.get(self._id(task), set()))
+        if isinstance(self.backend, Slurm):
+            self._free_held(self.backend)
+        return bool(gone)
+
+    def send(self) -> int:
+        """Send what is to be done; the number of tasks.
+
+        Raises:
+            QueueError: the scheduler does not take it; what it took before is on its way.
+            UserError: data or code cannot be had.
+        """
+        if self.folder.cancelled.exists():
+            self.cancelled |= {self.cells[place].key for place in self.todo}
+            self.todo.clear()
+        if not self.todo:
+            return 0
+        self._warm()
+        asked = self.asked
+        taken = snapshot.take(self.folder.path / "snapshots", asked.strategy, asked.set, asked.profile)
+        count = 0
+        for level, packs in self._packed().items():
+            most = self.backend.most_tasks
+            for begin in range(0, len(packs), most):
+                self._send_array(packs[begin : begin + most], level, taken)
+                count += len(packs[begin : begin + most])
+        return count
+
+    def _missing(self, cell: Cell, record: Glance | None) -> bool:
+        if record is None:
+            return True
+        if record.status == "not_applicable" or cell.reason:
+            return record.status != "not_applicable" or record.reason != (cell.reason or record.reason)
+        return record.failed and self._again
+
+    def _packed(self) -> dict[_Level, list[Pack]]:
+        """Units by what they need; cells that are blamed for anything run alone."""
+        alone: dict[_Level, list[Pack]] = defaultdict(list)
+        ordinary = []
+        for place in sorted(self.todo):
+            blame = self.ledger.blame.get(self.cells[place].key)
+            if blame is None:
+                ordinary.append(place)
+            else:
+                level = _Level(blame.verdicts["memory"], blame.verdicts["time"], alone=True)
+                alone[level].append((Unit((place,), self.seconds[place]),))
+        units = units_of(self.cells, self.seconds, ordinary)
+        packs = {_Level(): pack(units, self.backend.slots, self.options.time * 60.0)} if units else {}
+        return {**packs, **alone}
+
+    def _send_array(self, packs: Sequence[Pack], level: _Level, taken: snapshot.Snapshot) -> None:
+        options, asked = self.options, self.asked
+        name = self.folder.new_name()
+        array = self.folder.array(name)
+        array.mkdir()
+        minutes = options.time * 2**level.time
+        first = self.cells[packs[0][0].places[0]].adaptation.backbone
+        paths, cells_of = [], []
+        for index, packed in enumerate(packs):
+            places = [place for unit in packed for place in unit.places]
+            cells = tuple(self._wanted(place) for place in places)
+            path = self.folder.task_path(name, index)
+            TaskFile(
+                results=str(self.folder.results),
+                snapshot="" if options.cluster == "debug" else str(taken.folder),
+                logs=str(self.folder.logs(name)),
+                index=index,
+                strategy_files=taken.strategies,
+                sets=taken.sets,
+                profile=taken.profile,
+                backbone=asked.backbone,
+                precision=first.precision,  # as planned: the machine that runs it may have chosen another
+                device=asked.device,
+                threads=asked.threads or 1,
+                steps=getattr(asked, "steps", None),
+                keep_checkpoints=asked.keep_checkpoints,
+                time_s=minutes * 60,
+                signal_delay_s=options.signal_delay_s,
+                cells=cells,
+            ).write(path)
+            paths.append(path)
+            cells_of.append(cells)
+        sent = Sent(name, options.cluster, len(paths), options.mem_gb * 2**level.memory, minutes, now())
+        self.ledger.add(sent)
+        for index, cells in enumerate(cells_of):
+            self.flying[name, index] = cells
+            self.todo -= {self.places[cell.key] for cell in cells}
+        variables = job_environment(taken.folder, asked.threads or 1, options.cpus)
+        self.ledger.add(Accepted(name, self.backend.start(sent, paths, variables)))
+
+    def _wanted(self, place: int) -> WantedCell:
+        cell = self.cells[place]
+        return WantedCell(cell.key, cell.strategy, cell.task_name, cell.seeds, self.attempts.get(cell.key, 0))
+
+    def _warm(self) -> None:
+        names = data_of(self.cells[place] for place in self.todo) - self.ledger.warmed
+        if names:
+            warm(names, self.asked.set)
+            self.ledger.add(Warmed(tuple(sorted(names))))
+
+    def _adopt(self) -> None:
+        """Arrays whose driver was killed before it could note an id, or that sbatch made and did not tell of."""
+        for name in {name for name, _ in self.flying} - set(self.ledger.ids):
+            ids = {job.id.partition("_")[0] for job in self.jobs.values() if job.name == name and not job.over}
+            pickles = list((self.folder.array(name) / LOGS).glob("*_submitted.pkl"))
+            if ids and len(pickles) == self.ledger.sent[name].tasks:
+                self.ledger.add(Accepted(name, min(ids)))
+            elif ids:
+                self.backend.queue.cancel([name])  # its tasks would wait for what was never written
+
+    def _is_ours(self, task: Task, job: Job) -> bool:
+        """Matched by name and, where one was noted, by id."""
+        known = self.ledger.ids.get(task[0])
+        return self.options.cluster != "slurm" or known is None or job.id.partition("_")[0] == known
+
+    def _id(self, task: Task) -> str:
+        known, (name, index) = self.ledger.ids.get(task[0], ""), task
+        if self.options.cluster != "slurm" or not known:
+            return ""
+        return f"{known}_{index}" if self.ledger.sent[name].tasks > 1 else known
+
+    def _undone(self, task: Task) -> list[WantedCell]:
+        return [cell for cell in self.flying[task] if not cell.answered(self.glances.get(cell.key))]
+
+    def _conclude(self, task: Task, undone: list[WantedCell], states: set[str]) -> None:
+        name, index = task
+        if not undone:
+            self.ledger.add(Ended(name, index, None, "", ""))
+            del self.flying[task]
+            return
+        job = self.jobs.get(task)
+        log = tasklog.last_run(self.folder.logs(name), index)
+        errors = self.folder.stderr(name, index)
+        stderr = _of_last_run(tasklog.tail(errors[0], 200)) if errors else ""
+        verdict = judge(Evidence(states | ({job.state} if job else set()), stderr, log))
+        blamed = suspect([cell.key for cell in undone], log) if verdict in _TYPES else ""
+        if verdict in _TYPES and not blamed:
+            verdict = "stopped"
+        told = str(log.path) if log else str(errors[0]) if errors else ""
+        self.ledger.add(Ended(name, index, verdict, blamed, told))
+        del self.flying[task]
+        for cell in undone:
+            self._put_back(cell.key, verdict, told)
+        if blamed in self.places:
+            blame = self.ledger.blame[blamed]
+            if blame.tries > self.options.retries:
+                self._give_up(self.cells[self.places[blamed]], blame, verdict)
+
+    def _put_back(self, key: str, verdict: Verdict, told: str) -> None:
+        """What becomes of a cell whose task ended without it."""
+        if key not in self.places:
+            return  # of an earlier command, which asked for more
+        if verdict == "cancelled":
+            self.cancelled.add(key)
+            return
+        if verdict == "stopped":
+            self._starts[key] += 1
+            if self._starts[key] > self.options.retries:
+                self.stuck[key] = told
+                return
+        if self._again or key not in self.attempts:
+            self.todo.add(self.places[key])
+
+    def _give_up(self, cell: Cell, blame: Blame, verdict: Verdict) -> None:
+        """Write the record that the cell's process could not."""
+        records = RecordStore(self.folder.results)
+        before = records.read(cell.key)
+        told = ", ".join(f"{kind} {count}" for kind, count in sorted(blame.verdicts.items()))
+        failure = Failure(_TYPES[verdict], f"{_TOLD[verdict]}, at its last try of {blame.tries} ({told})", "")
+        where = replace(environment(cell), threads=self.asked.threads or 1)
+        records.write(
+            Record(
+                key=cell.key,
+                status="timeout" if verdict == "time" else "failed",
+                strategy=cell.strategy,
+                task=cell.task_name,
+                family=cell.task.family,
+                backbone=cell.adaptation.backbone.name,
+                control=cell.control,
+                cell=cell.identity(),
+                seeds=cell.seeds,
+                draws=tuple(sorted(cell.streams)),
+                environment=where,
+                started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                attempts=blame.tries + (before.attempts if before else 0),
+                failure=tasklog.with_tail(failure, Path(blame.log), cell.key),
+            )
+        )
+        self.todo.discard(self.places[cell.key])
+
+    def _free_held(self, cluster: Slurm) -> None:
+        """A job that is held after a failed launch waits for ever: release it once, and then start it anew."""
+        for task, job in self.jobs.items():
+            if task in self.flying and job.held:
+                with contextlib.suppress(QueueError):
+                    if job.id in self._released:
+                        cluster.queue.cancel_ids([job.id])
+                    else:
+                        cluster.queue.release(job.id)
+                self._released.add(job.id)
+
+
+def _of_last_run(stderr: str) -> str:
+    """What stands behind the last line that a run of the task began with."""
+    return stderr.rpartition("\n== task ")[2] if "\n== task " in stderr else stderr
