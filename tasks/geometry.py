@@ -25,6 +25,8 @@ from thawbench.tasks.sentences import LEAST, Sentences, find_source, load_senten
 from thawbench.tasks.word_spaces import DrawnSpaces, WordSpaces, choose_words, read_drawn, read_spaces
 
 _AXIS = "layer"
+_MOST = 5000
+"""Texts at most: `rsa` and `cka` compare all with all, and take 28 bytes a pair. As many tokens as Merchant et al."""
 _METRICS = tuple(
     Metric(name, "none", lower=lower, upper=upper, main=name == "anisotropy")
     for name, lower, upper in (
@@ -77,11 +79,13 @@ class Geometry(Fingerprinted):
         """The task on these texts, on n of them or on as many as are usual.
 
         Raises:
-            UserError: no such texts (the nearest names are given), no number behind the @, or too small a one.
+            UserError: no such texts (the nearest names are given), no number behind the @, or one out of range.
         """
         name, taken = sampling.parse(body)
         if taken is not None and taken < LEAST:
             raise UserError(f"{cls.family}/{body} is too few texts to tell anything; take at least {name}@{LEAST}")
+        if taken is not None and taken > _MOST:
+            raise UserError(f"{cls.family}/{body} is more texts than are compared with each other; take {name}@{_MOST}")
         return cls(find_source(name), taken)
 
     @classmethod
@@ -126,10 +130,11 @@ class Geometry(Fingerprinted):
         """All measures in every layer of `trail[-1]`, some of them against `trail[0]`.
 
         Raises:
+            NotApplicableError: the words' vectors of so many texts would take too much memory.
             DegenerateError: states that are not finite, or words that have no tokens.
         """
         words = choose_words(data.texts)
-        spaces = read_spaces(trail[-1], data.texts, words)
+        spaces = read_spaces(trail[-1], data.texts, words, self.name)
         measured = _shape(spaces, data.positives)
         measured |= _distance(read_drawn(trail[0], data.texts, words), spaces.drawn)
         curves = tuple(curve for name, values in measured.items() if (curve := _curve(name, values)).x)

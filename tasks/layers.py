@@ -104,6 +104,7 @@ class Layers:
         """Fit and score a read-out on every layer of `trail[-1]`; a row is `test:` and its place in the split.
 
         Raises:
+            NotApplicableError: the texts' vectors in all layers would take too much memory.
             DegenerateError: states that are not finite.
         """
         test, names = data.splits.test, self.part.labelled.metrics
@@ -113,7 +114,7 @@ class Layers:
         found: list[dict[str, float]] = []
         predicted: list[str] = []
         importlib.import_module("sklearn.linear_model")  # or the first layer would pay for it
-        for vectors in layer_means(trail[-1], list(places)):
+        for vectors in layer_means(trail[-1], list(places), self.name):
             started = time.perf_counter()
             predicted = fresh_predictions(_Layer(vectors, places), data.train, inputs)
             seconds = time.perf_counter() - started

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from thawbench.contracts import Adapted, FloatArray
 from thawbench.errors import DegenerateError
 from thawbench.tasks.isotropy import Covariance, Doubles, intra_similarity
+from thawbench.tasks.room import check_room
 from thawbench.tasks.word_pieces import Span, shares, words_of
 
 _FEWEST_CONTEXTS = 5
@@ -78,12 +79,29 @@ class WordSpaces:
 
 
 @dataclass(frozen=True)
-class _Read:
-    """One text: its words (layers, words, dim), zero for those not seen (words,), and its mean (layers, dim)."""
+class TextRead:
+    """One text.
+
+    Attributes:
+        words: (layers, words, dim), zero for a word that has no token.
+        seen: (words,), whether it has one.
+        mean: (layers, dim), over all tokens, special ones included.
+    """
 
     words: FloatArray
     seen: NDArray[np.bool_]
     mean: FloatArray
+
+
+def read_words(adapted: Adapted, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Iterator[TextRead]:
+    """What every layer makes of each text and of its words.
+
+    Raises:
+        DegenerateError: states that are not finite.
+    """
+    for its, (states, offsets) in zip(spans, _states(adapted, texts), strict=True):
+        share = shares(its, offsets)
+        yield TextRead(np.matmul(share, states), np.asarray(share.any(axis=1)), states.mean(axis=1))
 
 
 def read_drawn(adapted: Adapted, texts: Sequence[str], words: Words) -> DrawnSpaces:
@@ -92,15 +110,19 @@ def read_drawn(adapted: Adapted, texts: Sequence[str], words: Words) -> DrawnSpa
     Raises:
         DegenerateError: states that are not finite.
     """
-    read = zip(words.drawn, _read(adapted, texts, words), strict=True)
+    read = zip(words.drawn, read_words(adapted, texts, words.spans), strict=True)
     found = [(text.words[:, place].copy(), text.seen[place]) for place, text in read]
     return _drawn(found)
 
 
-def read_spaces(adapted: Adapted, texts: Sequence[str], words: Words) -> WordSpaces:
+def read_spaces(adapted: Adapted, texts: Sequence[str], words: Words, where: str) -> WordSpaces:
     """All that the measures need, in one pass over the texts.
 
+    Args:
+        where: the task's name, for messages.
+
     Raises:
+        NotApplicableError: it would take more memory than `room` allows.
         DegenerateError: states that are not finite, or fewer than two words that have a token.
     """
     wanted: list[list[tuple[int, int]]] = [[] for _ in texts]
@@ -113,7 +135,9 @@ def read_spaces(adapted: Adapted, texts: Sequence[str], words: Words) -> WordSpa
     repeated: list[list[FloatArray]] = [[] for _ in words.repeated]
     covariance = Covariance()
     waiting: list[FloatArray] = []
-    for number, text in enumerate(_read(adapted, texts, words)):
+    for number, text in enumerate(read_words(adapted, texts, words.spans)):
+        if not number:
+            _check_room(text.words, len(texts), sum(map(len, words.repeated)), where)
         drawn.append((text.words[:, words.drawn[number]].copy(), text.seen[words.drawn[number]]))
         means.append(text.mean)
         for word, place in wanted[number]:
@@ -139,24 +163,31 @@ def read_spaces(adapted: Adapted, texts: Sequence[str], words: Words) -> WordSpa
     )
 
 
-def layer_means(adapted: Adapted, texts: Sequence[str]) -> FloatArray:
+def layer_means(adapted: Adapted, texts: Sequence[str], where: str) -> FloatArray:
     """The mean of each text's tokens in every layer, special ones included: (layers, texts, dim).
 
+    Args:
+        where: what it is for, for messages.
+
     Raises:
+        NotApplicableError: it would take more memory than `room` allows.
         DegenerateError: states that are not finite.
     """
     means = np.empty((0, len(texts), 0), dtype=np.float32)
     for number, (states, _) in enumerate(_states(adapted, texts)):
         if not number:  # only now is it known how many layers there are
+            check_room(len(states) * len(texts) * states.shape[2] * 4, where, "take fewer texts or a smaller encoder")
             means = np.empty((len(states), len(texts), states.shape[2]), dtype=np.float32)
         means[:, number] = states.mean(axis=1)
     return means
 
 
-def _read(adapted: Adapted, texts: Sequence[str], words: Words) -> Iterator[_Read]:
-    for spans, (states, offsets) in zip(words.spans, _states(adapted, texts), strict=True):
-        share = shares(spans, offsets)
-        yield _Read(np.matmul(share, states), np.asarray(share.any(axis=1)), states.mean(axis=1))
+def _check_room(of_a_text: FloatArray, texts: int, repeated: int, where: str) -> None:
+    """Of a text a drawn word of either encoder and a mean are held; what is stacked stands there twice meanwhile."""
+    layers, _, dim = of_a_text.shape
+    vectors = texts + 2 * (2 * texts + repeated)
+    fewer = f"take fewer texts, as in {where.partition('@')[0]}@1000, or a smaller encoder"
+    check_room(layers * dim * (4 * vectors + 2 * 8 * dim), where, fewer)
 
 
 def _states(adapted: Adapted, texts: Sequence[str]) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:

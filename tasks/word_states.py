@@ -6,12 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from thawbench.contracts import Adapted, FloatArray
-from thawbench.errors import DegenerateError, NotApplicableError
+from thawbench.errors import DegenerateError
 from thawbench.tasks.parsed_sentence import ParsedSentence
+from thawbench.tasks.room import check_room
 from thawbench.tasks.word_pieces import shares
-
-MOST_BYTES = 5 * 2**29
-"""2.5 GiB: the most that the states held at once may take."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def collect(adapted: Adapted, sentences: Sequence[ParsedSentence], where: str) -
         where: the task's name, for messages.
 
     Raises:
-        NotApplicableError: they would take more than `MOST_BYTES`.
+        NotApplicableError: they would take more memory than `room` allows.
         DegenerateError: states that are not finite.
     """
     total = sum(map(len, sentences))
@@ -59,11 +57,8 @@ def collect(adapted: Adapted, sentences: Sequence[ParsedSentence], where: str) -
             continue
         if not kept:
             layers, _, dim = hidden.states.shape
-            if (needed := layers * total * dim * 4) > MOST_BYTES:
-                raise NotApplicableError(
-                    f"{where} would hold {needed / 2**30:.1f} GiB of states of this encoder, and may hold "
-                    f"{MOST_BYTES / 2**30:g}; take fewer sentences, as in {where.partition('@')[0]}@1000"
-                )
+            fewer = f"take fewer sentences, as in {where.partition('@')[0]}@1000"
+            check_room(layers * total * dim * 4, where, fewer)
             states = np.empty((layers, total, dim), dtype=np.float32)
         kept.append(sentence)
         starts.append(used)

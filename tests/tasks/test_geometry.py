@@ -9,7 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from scipy.stats import ortho_group
+from scipy.spatial.distance import cosine, pdist, squareform
+from scipy.stats import ortho_group, pearsonr
+from sklearn.decomposition import PCA
 
 from thawbench.contracts import Adapted, Budget, Curve, HiddenStates, Scores
 from thawbench.errors import DegenerateError, UserError
@@ -22,6 +24,7 @@ from thawbench.tasks.geometry import Geometry
 from thawbench.tasks.isotropy import alignment, mean_cosine, uniformity
 from thawbench.tasks.sentences import Sentences
 from thawbench.tasks.word_pieces import words_of
+from thawbench.tasks.word_spaces import choose_words
 
 TASK = Geometry.resolve("world/sts@60")
 OWN = ("anisotropy", "self_similarity", "intra_similarity", "explainable_variance", "isoscore", "uniformity")
@@ -120,6 +123,40 @@ def test_context_takes_self_similarity_away_and_nothing_of_it_is_there_in_a_laye
         assert curves[f"{name}_adjusted"].y[-1] == pytest.approx(difference)
 
 
+def test_every_measure_of_a_layer_is_that_of_loops_over_its_words() -> None:
+    data, turn = sentences(30), ortho_group(DIM, seed=4).rvs() + 0.3
+    scores = by_name(evaluate(data, Words(), Words(turn=turn)))
+    layer = 2
+    states = [inside.states[layer, 1:-1].astype(float) for inside in Words(turn=turn).hidden_states(data.texts)]
+    before = [inside.states[layer, 1:-1].astype(float) for inside in Words().hidden_states(data.texts)]
+    drawn = list(enumerate(choose_words(data.texts).drawn))
+    own, other = (np.array([texts[number][place] for number, place in drawn]) for texts in (states, before))
+    found: dict[str, list[Any]] = {}
+    for text, vectors in zip(data.texts, states, strict=True):
+        for word, vector in zip(text.split(), vectors, strict=True):
+            found.setdefault(word, []).append(vector)
+    words = [np.array(vectors[:10]) for vectors in found.values() if len(vectors) >= 5]
+    assert len(words) == 5  # `a` to `e`
+
+    above = np.triu_indices(30, k=1)
+    cosines = [1 - squareform(pdist(vectors, "cosine"))[above] for vectors in (own, other)]
+    variances = PCA().fit(np.concatenate(states)).explained_variance_
+    expected = {
+        "anisotropy": cosines[0].mean(),
+        "self_similarity": np.mean([(1 - pdist(word, "cosine")).mean() for word in words]),
+        "intra_similarity": np.mean([[1 - cosine(word, text.mean(axis=0)) for word in text] for text in states]),
+        "explainable_variance": np.mean([PCA().fit(word).explained_variance_ratio_[0] for word in words]),
+        "explainable_variance_baseline": np.mean(
+            [PCA().fit(own[start : start + 10]).explained_variance_ratio_[0] for start in (0, 10, 20)]
+        ),
+        "isoscore": (variances.sum() ** 2 / (variances**2).sum() - 1) / (DIM - 1),
+        "rsa": pearsonr(*cosines).statistic,
+        "token_cosine": np.mean([1 - cosine(*pair) for pair in zip(own, other, strict=True)]),
+    }
+    for name, value in expected.items():
+        assert scores[name].y[-1] == pytest.approx(value, abs=1e-5), name
+
+
 def test_texts_are_compared_by_the_mean_of_all_their_tokens() -> None:
     data = sentences(30)
     means = np.array([inside.states[2].mean(axis=0) for inside in Words().hidden_states(data.texts)])
@@ -187,6 +224,7 @@ def test_another_number_of_texts_is_another_fingerprint() -> None:
     [
         ("stsbb", "unknown source of sentences 'stsbb'; did you mean stsb"),
         ("stsb@19", "geometry/stsb@19 is too few texts to tell anything; take at least stsb@20"),
+        ("stsb@5001", "geometry/stsb@5001 is more texts than are compared with each other; take stsb@5000"),
         ("stsb@x", "after @ stands a number of rows"),
     ],
 )

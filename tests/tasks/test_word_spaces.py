@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from thawbench.contracts import Adapted, HiddenStates
-from thawbench.errors import DegenerateError
+from thawbench.errors import DegenerateError, NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.tasks import room
 from thawbench.tasks.isotropy import intra_similarity
 from thawbench.tasks.word_pieces import shares, words_of
 from thawbench.tasks.word_spaces import choose_words, layer_means, read_drawn, read_spaces
@@ -94,7 +95,7 @@ def test_a_pass_keeps_what_reading_every_word_by_hand_gives(tiny: AdaptedEncoder
         means.append(inside.states.mean(axis=1))
     everything = np.array([word for own in by_hand for word in own])  # (words, layers, dim)
 
-    found = read_spaces(tiny, TEXTS, words)
+    found = read_spaces(tiny, TEXTS, words, "here")
 
     for number, place in enumerate(words.drawn):
         np.testing.assert_allclose(found.drawn.vectors[:, number], by_hand[number][place], atol=1e-6)
@@ -110,14 +111,14 @@ def test_a_pass_keeps_what_reading_every_word_by_hand_gives(tiny: AdaptedEncoder
 
 def test_the_drawn_words_alone_are_the_same(tiny: AdaptedEncoder) -> None:
     words = choose_words(TEXTS)
-    alone, together = read_drawn(tiny, TEXTS, words), read_spaces(tiny, TEXTS, words).drawn
+    alone, together = read_drawn(tiny, TEXTS, words), read_spaces(tiny, TEXTS, words, "here").drawn
 
     np.testing.assert_array_equal(alone.vectors, together.vectors)
     assert alone.seen.all()
 
 
 def test_the_mean_of_the_last_layer_is_the_vector_of_mean_pooling(tiny: AdaptedEncoder) -> None:
-    found = layer_means(tiny, TEXTS)
+    found = layer_means(tiny, TEXTS, "here")
 
     assert found.shape == (3, 6, 32)
     np.testing.assert_allclose(found[-1], tiny.encode(TEXTS), atol=1e-5)
@@ -127,7 +128,7 @@ def test_a_word_beyond_the_window_is_not_seen_and_nothing_is_made_up_for_it(tiny
     texts = [" ".join(["the"] * 70 + [f"cat {number}"]) for number in range(5)]
     words = choose_words(texts)
     last = type(words)(words.spans, (71,) * 5, (*words.repeated, tuple((number, 70) for number in range(5))))
-    found = read_spaces(tiny, texts, last)
+    found = read_spaces(tiny, texts, last, "here")
 
     assert not found.drawn.seen.any()
     assert len(last.repeated) == 3  # `the`, `cat`, and `cat` once more
@@ -141,17 +142,19 @@ def test_texts_of_one_word_have_no_similarity_within() -> None:
                 yield HiddenStates(np.full((2, 1, 3), number + 1, dtype=np.float32), np.array([[0, 1]]))
 
     texts = ["a", "b", "c"]
-    assert np.isnan(read_spaces(cast("Adapted", OneToken()), texts, choose_words(texts)).intra).all()
+    assert np.isnan(read_spaces(cast("Adapted", OneToken()), texts, choose_words(texts), "here").intra).all()
 
 
-@pytest.mark.parametrize("read", [read_drawn, read_spaces])
-def test_a_state_that_is_no_number_is_told_with_its_layer(read: Any) -> None:
-    texts = ["one", "two"]
+def test_a_state_that_is_no_number_is_told_with_its_layer() -> None:
+    texts, unfinished = ["one", "two"], cast("Adapted", Unfinished())
+    told = "the states of text 2 of 2 are not finite in layer 2"
 
-    with pytest.raises(DegenerateError, match="the states of text 2 of 2 are not finite in layer 2"):
-        read(Unfinished(), texts, choose_words(texts))
+    with pytest.raises(DegenerateError, match=told):
+        read_drawn(unfinished, texts, choose_words(texts))
+    with pytest.raises(DegenerateError, match=told):
+        read_spaces(unfinished, texts, choose_words(texts), "here")
     with pytest.raises(DegenerateError, match="not finite in layer 2"):
-        layer_means(cast("Adapted", Unfinished()), texts)
+        layer_means(unfinished, texts, "here")
 
 
 def test_an_encoder_that_has_a_token_for_no_word_is_degenerate() -> None:
@@ -161,4 +164,24 @@ def test_an_encoder_that_has_a_token_for_no_word_is_degenerate() -> None:
                 yield HiddenStates(np.ones((2, 1, 3), dtype=np.float32), np.array([[0, 0]]))
 
     with pytest.raises(DegenerateError, match="of all words of 2 texts fewer than two have a token"):
-        read_spaces(cast("Adapted", Blind()), ["a", "b"], choose_words(["a", "b"]))
+        read_spaces(cast("Adapted", Blind()), ["a", "b"], choose_words(["a", "b"]), "here")
+
+
+def test_what_takes_too_much_memory_is_refused_before_it_is_taken(
+    tiny: AdaptedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # of three layers of 32: a mean and two drawn words of each of six texts, `the` of five, all but the means twice
+    vectors = 6 + 2 * (2 * 6 + 5)
+    needed = 3 * 32 * (4 * vectors + 2 * 8 * 32)
+    words = choose_words(TEXTS)
+
+    monkeypatch.setattr(room, "MOST_BYTES", needed)
+    assert read_spaces(tiny, TEXTS, words, "geometry/stsb").means.shape == (3, 6, 32)
+    monkeypatch.setattr(room, "MOST_BYTES", needed - 1)
+    with pytest.raises(
+        NotApplicableError, match=r"geometry/stsb@9 would hold .* take fewer texts, as in geometry/stsb@1000"
+    ):
+        read_spaces(tiny, TEXTS, words, "geometry/stsb@9")
+    monkeypatch.setattr(room, "MOST_BYTES", 3 * 32 * 6 * 4 - 1)
+    with pytest.raises(NotApplicableError, match="layers/sst2 would hold"):
+        layer_means(tiny, TEXTS, "layers/sst2")

@@ -10,7 +10,7 @@ import pytest
 from thawbench.contracts import FloatArray, HiddenStates
 from thawbench.errors import DegenerateError, NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
-from thawbench.tasks import word_states
+from thawbench.tasks import room
 from thawbench.tasks.parsed_sentence import ParsedSentence, parsed
 from thawbench.tasks.word_states import collect
 
@@ -68,7 +68,7 @@ def test_states_that_are_not_finite_are_degenerate() -> None:
 
 
 def test_what_takes_too_much_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_states, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(room, "MOST_BYTES", 2**20)
     given = Given(np.zeros((2, 2, 2**16), dtype=np.float32), [(0, 1), (2, 3)])
 
     with pytest.raises(NotApplicableError, match=re.escape("take fewer sentences, as in probe/ewt@1000")):
