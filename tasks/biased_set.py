@@ -8,6 +8,7 @@ from typing import Literal
 from thawbench.contracts import Input
 from thawbench.tasks import sampling
 from thawbench.tasks.labelled_set import LabelledSet, Split, Splits
+from thawbench.tasks.pool import texts_of
 
 WORDS = ("women", "woman", "girl", "girls", "mother", "wife", "female")
 _ANY_WORD = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
@@ -15,7 +16,7 @@ _ANY_WORD = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 
 def holds_word(item: Input) -> bool:
     """Whether one of `WORDS` stands in a text, or in one of a pair, as a whole word in whatever case."""
-    return any(_ANY_WORD.search(text) for text in ((item,) if isinstance(item, str) else item))
+    return any(map(_ANY_WORD.search, texts_of(item)))
 
 
 @dataclass(frozen=True)

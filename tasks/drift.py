@@ -6,7 +6,7 @@ import numpy as np
 
 from thawbench.contracts import Adapted, FloatArray, Input
 from thawbench.tasks.isotropy import Doubles, unit
-from thawbench.tasks.pool import unique
+from thawbench.tasks.pool import texts_of, unique
 
 
 def layer_drift(trail: Sequence[Adapted], texts: Sequence[str]) -> list[Doubles]:
@@ -33,7 +33,7 @@ def spread(inputs: Sequence[Input], count: int) -> tuple[str, ...]:
     """The different texts of `count` inputs at even distances, of all if there are fewer; a pair has two."""
     step = max(1, len(inputs) // count)
     chosen = inputs[::step][:count]
-    return unique(text for item in chosen for text in ((item,) if isinstance(item, str) else item))
+    return unique(text for item in chosen for text in texts_of(item))
 
 
 def _cosines(left: FloatArray, right: FloatArray) -> Doubles:

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from thawbench.contracts import FloatArray, Input
 from thawbench.errors import DegenerateError
+from thawbench.tasks.pool import texts_of
 
 
 class Encodes(Protocol):
@@ -24,7 +25,7 @@ def side_vectors(encoder: Encodes, inputs: Sequence[Input]) -> list[Any]:
     Raises:
         DegenerateError: some are not finite.
     """
-    sides = list(zip(*((item,) if isinstance(item, str) else item for item in inputs), strict=True))
+    sides = list(zip(*map(texts_of, inputs), strict=True))
     place = {text: number for number, text in enumerate(dict.fromkeys(text for side in sides for text in side))}
     vectors = encoder.encode(list(place))
     if not np.isfinite(vectors.sum()):

@@ -7,7 +7,7 @@ from itertools import compress
 
 from thawbench.contracts import ClassTarget, Input, Json, Labelled, Pair, Target
 from thawbench.errors import UserError
-from thawbench.tasks.pool import Pool, unique
+from thawbench.tasks.pool import Pool, texts_of, unique
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class LabelledSet(abc.ABC):
             target=splits.target,
             labelled=rows,
             pairs=scored_pairs,
-            texts=unique(text for row in rows for text in _texts(row.input)),
+            texts=unique(text for row in rows for text in texts_of(row.input)),
             dropped=train.left_out,
             duplicates=len(rows) - len(keys),
         )
@@ -147,10 +147,6 @@ def _check_classes(name: str, splits: Splits, rows: Sequence[Labelled]) -> None:
         raise UserError(f"{name}: no train row has label {', '.join(map(repr, absent[:5]))}; take it out of labels")
 
 
-def _texts(item: Input) -> Iterator[str]:
-    yield from (item,) if isinstance(item, str) else item
-
-
 def text_key(item: Input) -> frozenset[str]:
     """What two items share that differ in nothing but case, white space and the order within a pair."""
-    return frozenset(" ".join(text.lower().split()) for text in _texts(item))
+    return frozenset(" ".join(text.lower().split()) for text in texts_of(item))

@@ -2,11 +2,11 @@
 
 import importlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from thawbench.contracts import Adapted, Curve, FloatArray, Input, Metric, Provides, ScoredRow, Scores
+from thawbench.contracts import Adapted, Curve, FloatArray, Metric, Provides, ScoredRow, Scores
 from thawbench.errors import UserError
 from thawbench.registry import families
 from thawbench.tasks.classification_scores import SCORE_METRICS, class_scores
@@ -14,6 +14,7 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import fingerprint
 from thawbench.tasks.forgetting import SetRows
 from thawbench.tasks.fresh_readout import fresh_predictions
+from thawbench.tasks.pool import texts_of, unique
 from thawbench.tasks.trainsets import load_trainset, trainset_info
 from thawbench.tasks.word_spaces import layer_means
 
@@ -110,7 +111,8 @@ class Layers:
         test, names = data.splits.test, self.part.labelled.metrics
         gold, inputs = [str(row.label) for row in test.rows], [row.input for row in test.rows]
         known = [row.input for row in (*data.train.labelled, *data.train.dev.labelled)]
-        places = {text: place for place, text in enumerate(dict.fromkeys(_texts((*known, *inputs))))}
+        read = unique(text for item in (*known, *inputs) for text in texts_of(item))
+        places = {text: place for place, text in enumerate(read)}
         found: list[dict[str, float]] = []
         predicted: list[str] = []
         importlib.import_module("sklearn.linear_model")  # or the first layer would pay for it
@@ -138,8 +140,3 @@ class _Layer:
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """(texts, dim)."""
         return self.vectors[[self.places[text] for text in texts]]
-
-
-def _texts(inputs: Sequence[Input]) -> Iterator[str]:
-    for item in inputs:
-        yield from (item,) if isinstance(item, str) else item

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from thawbench.contracts import Json, Labelled, Pair, Signal, Target, offered
+from thawbench.contracts import Input, Json, Labelled, Pair, Signal, Target, offered
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,11 @@ class Source(Protocol):
             DataUnavailableError: not to be had.
         """
         ...
+
+
+def texts_of(item: Input) -> tuple[str, ...]:
+    """A text by itself, or a pair's two."""
+    return (item,) if isinstance(item, str) else item
 
 
 def unique(texts: Iterator[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Literal
 from thawbench.contracts import Input, Labelled
 from thawbench.errors import UserError
 from thawbench.registry import noisers
+from thawbench.tasks.pool import texts_of
 
 
 def spoilt(
@@ -24,7 +25,7 @@ def spoilt(
     """
     if strength == 0 or not rows:
         return tuple(rows)
-    sides = zip(*((row.input,) if isinstance(row.input, str) else row.input for row in rows), strict=True)
+    sides = zip(*(texts_of(row.input) for row in rows), strict=True)
     noiser, told = noisers.get(kind)(), []
     for number, side in enumerate(sides):
         texts = noiser(side, strength, _seed(split, number))
