@@ -25,6 +25,7 @@ from thawbench.contracts import (
     State,
     Target,
     TraceRow,
+    WordGuesser,
 )
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.encode_meter import count
@@ -128,6 +129,12 @@ class AdaptedEncoder:
     def hidden_states(self, texts: Sequence[str]) -> Iterator[HiddenStates]:
         """Every layer of every token, one text at a time."""
         return self._source().hidden_states(texts)
+
+    def word_guesser(self, texts: Sequence[str]) -> WordGuesser:
+        """The head that guesses hidden words; one that is fitted on the texts where there is none."""
+        from thawbench.strategies.word_guesser import WordGuesser as OfEncoder  # it is built on this module
+
+        return OfEncoder.of(self, texts)
 
     def remembered(self, kind: type[MemoryT], but: str) -> list[MemoryT]:
         """What the steps so far have kept of this kind, of all train sets but one."""

@@ -72,8 +72,8 @@ class MaskedLanguageModel:
         """The mean over the batch's hidden words, in nats."""
         ids, lengths = _padded(self._encoder, [self._rows[row] for row in batch])
         masked = self._masking(ids, generator(self._seed, "masks", step))
-        logits, targets = _guesses(self._encoder, self._head, masked, lengths)
-        return functional.cross_entropy(logits, targets)
+        hidden = _hidden(self._encoder, masked, lengths)
+        return functional.cross_entropy(self._head(hidden.states, word_table(self._encoder)).float(), hidden.words)
 
     def dev_score(self) -> float | None:
         """None: a pool without labels has no dev rows, and more reading is better."""
@@ -95,8 +95,24 @@ class MlmScores:
     hidden: int
 
 
-def score_mlm(encoder: Encoder, head: MlmHead, texts: Sequence[str], *, seed: int = 0, rate: float = RATE) -> MlmScores:
-    """Hide words in the texts and have them guessed, dropout off: the same words for every encoder of one tokenizer.
+@dataclass(frozen=True)
+class HiddenWords:
+    """Words that were hidden from an encoder.
+
+    Attributes:
+        states: (hidden, width) of its last layer at their places.
+        words: (hidden,) the ids that belong there.
+    """
+
+    states: Tensor
+    words: Tensor
+
+
+def hide_words(encoder: Encoder, texts: Sequence[str], *, seed: int = 0, rate: float = RATE) -> list[HiddenWords]:
+    """Hide words in the texts, and read these with dropout off: the same words for every encoder of one tokenizer.
+
+    Returns:
+        By batch, in the order of the texts.
 
     Raises:
         NotApplicableError: no text has a word to hide, or the tokenizer no mask.
@@ -104,21 +120,34 @@ def score_mlm(encoder: Encoder, head: MlmHead, texts: Sequence[str], *, seed: in
     masking = Masking(encoder.tokenizer, rate)
     rows = _rows(encoder, masking, texts)
     rng = generator(seed, "score_mlm")
-    loss, right, hidden = 0.0, 0, 0
+    found = []
     was_training = encoder.model.training
     encoder.model.train(False)
-    head.train(False)
     try:
         with torch.inference_mode(), computing_in(encoder.info.precision, encoder.info.device):
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 leave_if_asked()
                 ids, lengths = _padded(encoder, rows[start : start + _ROWS_AT_ONCE])
-                logits, targets = _guesses(encoder, head, masking(ids, rng), lengths)
-                loss += functional.cross_entropy(logits, targets, reduction="sum").item()
-                right += int((logits.argmax(dim=1) == targets).sum())
-                hidden += len(targets)
+                found.append(_hidden(encoder, masking(ids, rng), lengths))
     finally:
         encoder.model.train(was_training)
+    return found
+
+
+def score_mlm(encoder: Encoder, head: MlmHead, texts: Sequence[str], *, seed: int = 0, rate: float = RATE) -> MlmScores:
+    """Have the words guessed that `hide_words` hides.
+
+    Raises:
+        NotApplicableError: no text has a word to hide, or the tokenizer no mask.
+    """
+    loss, right, hidden = 0.0, 0, 0
+    head.train(False)
+    for batch in hide_words(encoder, texts, seed=seed, rate=rate):
+        with torch.inference_mode(), computing_in(encoder.info.precision, encoder.info.device):
+            logits = head(batch.states, word_table(encoder)).float()
+        loss += functional.cross_entropy(logits, batch.words, reduction="sum").item()
+        right += int((logits.argmax(dim=1) == batch.words).sum())
+        hidden += len(batch.words)
     return MlmScores(loss / hidden, right / hidden, hidden)
 
 
@@ -140,8 +169,8 @@ def _padded(encoder: Encoder, rows: Sequence[NDArray[np.int64]]) -> tuple[NDArra
     return ids, lengths
 
 
-def _guesses(encoder: Encoder, head: MlmHead, masked: Masked, lengths: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-    """Logits (hidden, words) float32 and the words (hidden,); only hidden places are decoded, or all would be slow."""
+def _hidden(encoder: Encoder, masked: Masked, lengths: NDArray[np.int64]) -> HiddenWords:
+    """The states of the hidden words alone: to decode all would be slow."""
     device = encoder.info.device
     width = masked.ids.shape[1]
     mask = (
@@ -151,4 +180,4 @@ def _guesses(encoder: Encoder, head: MlmHead, masked: Masked, lengths: NDArray[n
         input_ids=torch.from_numpy(masked.ids).to(device), attention_mask=None if mask is None else mask.to(device)
     ).last_hidden_state
     chosen = states.flatten(0, 1).index_select(0, torch.from_numpy(masked.places).to(device))
-    return head(chosen, word_table(encoder)).float(), torch.from_numpy(masked.targets).to(device)
+    return HiddenWords(chosen, torch.from_numpy(masked.targets).to(device))

@@ -117,6 +117,7 @@ class Cell:
         control: whether the last strategy is a yardstick.
         reason: why this cell is not applicable; empty if it is.
         ends: of a task that follows a chain of train sets, how many steps are done after each of them.
+        beside: what else the task measures; it follows from the adaptation and the task, and is no part of the key.
     """
 
     adaptation: Adaptation
@@ -127,6 +128,7 @@ class Cell:
     control: bool
     reason: str = ""
     ends: tuple[int, ...] = ()
+    beside: tuple[Adaptation, ...] = ()
 
     def identity(self) -> dict[str, Json]:
         """What the key hashes."""
@@ -149,6 +151,11 @@ class Cell:
     def measured(self, trail: Trail) -> Trail:
         """What the task is given of the trail: the backbone and the state after each set of a chain, else all of it."""
         return (trail[0], *(trail[end] for end in self.ends)) if self.ends else trail
+
+    @property
+    def needed(self) -> tuple[Adaptation, ...]:
+        """Every adaptation on the way to what is measured."""
+        return tuple(prefix for end in (self.adaptation, *self.beside) for prefix in end.prefixes())
 
     @property
     def streams(self) -> frozenset[Stream]:

@@ -244,6 +244,41 @@ def _cell(
     follows = len(task.train) > 1
     if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):
         raise UserError(f"{task.name} names its train sets itself; leave out train={asked}")
+    way = _way(row, chain, task, seeds, budget, infos)
+    # of a task that measures others beside: see contracts.TaskBeside
+    beside = [_way(row, sets, task, seeds, budget, infos) for sets in getattr(task, "beside", ())]
+    spelled = parse_task(task.name)
+    spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
+    return Cell(
+        adaptation=Adaptation(backbone, way.steps),
+        task=task,
+        strategy=str(row),
+        task_name=str(spelled),
+        seeds=seeds,
+        control=_strategy(row.specs[-1]).control,
+        reason=way.reason,
+        ends=way.ends if follows else (),
+        beside=tuple(Adaptation(backbone, other.steps) for other in beside),
+    )
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A row's steps along train sets.
+
+    Attributes:
+        ends: how many of them are done after each set.
+        reason: why they cannot be taken, or would not lead to what the task measures; empty if they do.
+    """
+
+    steps: tuple[Step, ...]
+    ends: tuple[int, ...]
+    reason: str
+
+
+def _way(
+    row: _Row, chain: Sequence[str], task: Task, seeds: Seeds, budget: Budget, infos: dict[str, TrainSetInfo]
+) -> _Way:
     steps: list[Step] = []
     ends: list[int] = []
     reason = ""
@@ -268,22 +303,10 @@ def _cell(
             steps.append(_step(readout, str(readout.version), info, seeds, budget))
             read_out = True
         ends.append(len(steps))
-    last = _strategy(row.specs[-1])
     if task.needs not in gives and not read_out:
         given = ", ".join(sorted(what.value for what in gives))
-        reason = reason or f"{task.name} measures {task.needs.value}; {last.name} gives {given}"
-    spelled = parse_task(task.name)
-    spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
-    return Cell(
-        adaptation=Adaptation(backbone, tuple(steps)),
-        task=task,
-        strategy=str(row),
-        task_name=str(spelled),
-        seeds=seeds,
-        control=last.control,
-        reason=reason,
-        ends=tuple(ends) if follows else (),
-    )
+        reason = reason or f"{task.name} measures {task.needs.value}; {_strategy(row.specs[-1]).name} gives {given}"
+    return _Way(tuple(steps), tuple(ends), reason)
 
 
 def _info(name: str, infos: dict[str, TrainSetInfo]) -> TrainSetInfo:

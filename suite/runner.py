@@ -56,7 +56,7 @@ class Runner:
         self._fresh = fresh
         self._keep_checkpoints = keep_checkpoints
         self._cells = cells
-        self._waiting = Counter(prefix.key for cell in cells for prefix in cell.adaptation.prefixes())
+        self._waiting = Counter(adaptation.key for cell in cells for adaptation in cell.needed)
         self._loaded: OrderedDict[str, Any] = OrderedDict()
 
     def run(self, cell: Cell) -> Outcome:
@@ -121,10 +121,11 @@ class Runner:
         data = self._data(cell.task)
         trail = self.store.trail(cell.adaptation)
         draft.trail = trail
+        beside = [self.store.trail(other)[-1] for other in cell.beside]
         clock = time.perf_counter()
         with metered() as meter:
             draft.meter = meter
-            scores = cell.task.evaluate(cell.measured(trail), data)
+            scores = cell.task.evaluate((*cell.measured(trail), *beside), data)
         draft.evaluate_s = max(0.0, time.perf_counter() - clock - meter.spent)
         draft.metrics = _values(cell.task, scores)
         draft.scores = scores
@@ -164,7 +165,7 @@ class Runner:
         return name
 
     def _release(self, cell: Cell) -> None:
-        for prefix in cell.adaptation.prefixes():
+        for prefix in cell.needed:
             self._waiting[prefix.key] -= 1
             for each in (prefix, *self.store.members(prefix)):  # a member may be planned for itself, too
                 if self._waiting[each.key] == 0 and not self._keep_checkpoints:
@@ -179,7 +180,7 @@ class Runner:
         for cell in self._cells:
             record = self.records.read(cell.key)
             open_still = record is None or not settled(record, cell)
-            for prefix in cell.adaptation.prefixes():
+            for prefix in cell.needed:
                 adaptations[prefix.key] = prefix
                 wanted[prefix.key] = wanted.get(prefix.key, False) or open_still
         for key, adaptation in adaptations.items():

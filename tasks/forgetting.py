@@ -3,30 +3,32 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from thawbench.contracts import Adapted, Curve, Metric, Provides, ScoredRow, Scores, TrainSet
-from thawbench.errors import NotApplicableError, UserError
-from thawbench.names import parse_chain
+from thawbench.errors import NotApplicableError
 from thawbench.registry import families
-from thawbench.tasks.classification_scores import SCORE_METRICS, class_scores
+from thawbench.tasks.classification_scores import class_scores
 from thawbench.tasks.drift import layer_drift, spread
 from thawbench.tasks.fewshot import FewShot
-from thawbench.tasks.fingerprint import fingerprint
 from thawbench.tasks.fresh_readout import fresh_predictions
 from thawbench.tasks.labelled_set import Splits
+from thawbench.tasks.set_chain import EXAMPLE, SetChain
 from thawbench.tasks.trainsets import load_trainset
 
 Columns = Sequence[Sequence[float]]
 """A matrix by column: one for each of the T sets of a chain."""
 
 _AXIS = "sets trained"
-_EXAMPLE = "forgetting/sst2@100+ag_news@100"
 _FRESH_SAMPLE = 0
 """The sample seed of the rows that fresh read-outs are fitted on: the same in every cell, whatever its own sample."""
 
 _DRIFT_ROWS = 32
 """Test rows of each set on whose texts the drift of layers is taken."""
+
+_MLM_ROWS = 100
+"""Test rows of each set in whose texts words are hidden, and so many of its train texts for a backbone without a head
+that guesses them."""
 
 
 @dataclass(frozen=True)
@@ -38,69 +40,33 @@ class SetRows:
 
 
 @families.register("forgetting")
-class Forgetting:
+class Forgetting(SetChain):
     """Classification sets in a row, each with a head of its own; every set is measured after each of them.
 
-    A set's score is its main metric (accuracy, macro-F1 or MCC), just as `fewshot/<set>` takes it. There are two
-    matrices, whose columns are the curves. R, by own heads, has no number for a set before its turn. P, by a fresh
-    read-out on the vectors of each state, begins at the backbone; it is not there for what makes no vectors. Rows are
-    those of the own heads after the last set. Where there are layers, more curves say how far each has moved: see
-    `layer_drift`.
+    There are two matrices, whose columns are the curves. R, by own heads, has no number for a set before its turn. P,
+    by a fresh read-out on the vectors of each state, begins at the backbone; it is not there for what makes no vectors.
+    Rows are those of the own heads after the last set. The curve `alone` has what the same strategy scores on each set
+    when it learns no other. Where there are layers, more curves say how far each has moved (see `layer_drift`), and how
+    well the words are still guessed that are hidden in test texts (see `_word_loss`).
     """
 
-    family: ClassVar[str] = "forgetting"
-    version: ClassVar[int] = 1
-    needs: ClassVar[Provides] = Provides.CLASSES
-    corpus: ClassVar[None] = None
-
-    def __init__(self, parts: tuple[FewShot, ...]) -> None:
-        self.parts = parts
-
-    @classmethod
-    def resolve(cls, body: str) -> Self:
-        """The chain of these sets, in this order.
-
-        Raises:
-            UserError: no such set, fewer than two, one of them twice, or one that is not measured by its classes.
-        """
-        name = f"{cls.family}/{body}"
-        parts = tuple(FewShot.resolve(part) for part in parse_chain(body))
-        if len(parts) < 2:
-            raise UserError(f"{name} has one set, after which nothing can be forgotten; name two, as in {_EXAMPLE}")
-        sets = [part.labelled.name for part in parts]
-        if twice := [each for each in sets if sets.count(each) > 1]:
-            raise UserError(f"{name} has {twice[0]} twice; each set has one head, and may stand there once")
-        for part in parts:
-            if part.labelled.metrics[0] in SCORE_METRICS:
-                raise UserError(
-                    f"{name}: {part.labelled.name} is measured by {part.labelled.metrics[0]}; "
-                    f"take sets that are measured by their classes, as in {_EXAMPLE}"
-                )
-        return cls(parts)
+    version: ClassVar[int] = 2
 
     @classmethod
     def known(cls) -> tuple[str, ...]:
         """One chain of the embedded world and one of real sets; any other order of any sets will do."""
-        return ("world/meals@100+world/topics@100", "sst2@100+ag_news@100")
+        return ("world/meals@100+world/topics@100", EXAMPLE)
 
     @property
-    def name(self) -> str:
-        """The family and the sets in their order."""
-        return f"{self.family}/{'+'.join(self.train)}"
-
-    @property
-    def train(self) -> tuple[str, ...]:
-        """The sets' own train rows, one set after another."""
-        return tuple(part.train[0] for part in self.parts)
-
-    @property
-    def revision(self) -> str:
-        """Those of the sets."""
-        return "+".join(part.revision for part in self.parts)
+    def beside(self) -> tuple[tuple[str, ...], ...]:
+        """Every set alone but the first, which the chain begins with."""
+        return tuple((name,) for name in self.train[1:])
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """What `measures` and `fresh_measures` define; chance is the mean of the best constant answers.
+        """What `measures`, `intransigence` and `fresh_measures` define; chance is the mean of best constant answers.
+
+        `mlm_loss` is that after the last set, in nats, and `mlm_drift` how much of it was not there before the first.
 
         Raises:
             DataUnavailableError: a set was never seen, and is not to be had now.
@@ -115,18 +81,13 @@ class Forgetting:
             Metric("forgetting_chaudhry", "down", lower=-span, upper=span),
             Metric("forgetting_first", "down", lower=-span, upper=span),
             Metric("drop_on_first", "down", lower=-span, upper=span),
+            Metric("intransigence", "down", lower=-span, upper=span),
             Metric("fresh_accuracy", lower=fmean(lows), chance=chance),
             Metric("forward_transfer", lower=-span, upper=span),
             Metric("fresh_drop", "down", lower=-span, upper=span),
+            Metric("mlm_loss", "down", upper=None),
+            Metric("mlm_drift", "down", lower=None, upper=None),
         )
-
-    def fingerprint(self) -> str:
-        """SHA-256 over those of the sets, in order.
-
-        Raises:
-            DataUnavailableError: a set was never seen, and is not to be had now.
-        """
-        return fingerprint(part.fingerprint() for part in self.parts)
 
     def load(self) -> tuple[SetRows, ...]:
         """Each set's rows.
@@ -140,22 +101,31 @@ class Forgetting:
         """Fill R and P, and say what is left.
 
         Args:
-            trail: the backbone, then what there was after each set.
+            trail: the backbone, then what there was after each set, then what there is after each of `beside`; without
+                these there is no intransigence.
 
         Raises:
             NotApplicableError: a set has no head of its own, or one for other classes.
             DegenerateError: predictions or vectors that are not finite.
         """
+        trail, beside = trail[: len(self.parts) + 1], trail[len(self.parts) + 1 :]
         owned: list[list[float]] = []
         curves: list[Curve] = []
         rows: list[ScoredRow] = []
         steps = [float(step) for step in range(len(trail))]
         for turn, (part, its) in enumerate(zip(self.parts, data, strict=True), start=1):
-            found = [self._scores(part, adapted, its) for adapted in trail[turn:]]
+            found = [self.own_scores(part, adapted, its.splits) for adapted in trail[turn:]]
             owned.append([scores.scalars[part.labelled.metrics[0]] for scores in found])
             curves.append(Curve(part.train[0], _AXIS, tuple(steps[turn:]), tuple(owned[-1])))
             rows += [ScoredRow(f"{part.labelled.name}:{row.row}", row.gold, row.prediction) for row in found[-1].rows]
         scalars = measures(owned)
+        if beside:
+            others = zip(self.parts[1:], beside, data[1:], strict=True)
+            found = [self.own_scores(part, adapted, its.splits) for part, adapted, its in others]
+            mains = (part.labelled.metrics[0] for part in self.parts[1:])
+            alone = [owned[0][0], *(scores.scalars[main] for scores, main in zip(found, mains, strict=True))]
+            scalars["intransigence"] = intransigence(owned, alone)
+            curves.append(Curve("alone", "set", tuple(steps[1:]), tuple(alone)))
         try:
             fresh = [self._fresh(part, trail, its) for part, its in zip(self.parts, data, strict=True)]
         except NotApplicableError:
@@ -164,19 +134,16 @@ class Forgetting:
             scalars |= fresh_measures(fresh)
             columns = zip(self.train, fresh, strict=True)
             curves += [Curve(f"fresh {name}", _AXIS, tuple(steps), tuple(column)) for name, column in columns]
-        return Scores(scalars, (*curves, *self._drift(trail, data)), tuple(rows))
+        if all(Provides.LAYERS in adapted.provides for adapted in trail):
+            curves += self._layer_drift(trail, data)
+            words = _word_loss(trail, data)
+            curves += words
+            for curve in words:
+                scalars |= {"mlm_loss": curve.y[-1], "mlm_drift": curve.y[-1] - curve.y[0]}
+        return Scores(scalars, tuple(curves), tuple(rows))
 
-    def _scores(self, part: FewShot, adapted: Adapted, its: SetRows) -> Scores:
-        head = part.train[0]
-        if head not in adapted.heads:  # few-shot would take the last one, which is another set's
-            listed = ", ".join(adapted.heads) or "none"
-            raise NotApplicableError(f"{self.name} needs a head fitted on {head}; there are {listed}")
-        return part.evaluate([adapted], its.splits)
-
-    def _drift(self, trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> list[Curve]:
-        """One curve for the state after each set; none where something has no layers."""
-        if not all(Provides.LAYERS in adapted.provides for adapted in trail):
-            return []
+    def _layer_drift(self, trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> list[Curve]:
+        """One curve for the state after each set."""
         texts = [text for its in data for text in spread([row.input for row in its.splits.test.rows], _DRIFT_ROWS)]
         return [
             Curve(f"drift after {name}", "layer", tuple(map(float, range(len(cosines)))), tuple(map(float, cosines)))
@@ -190,6 +157,34 @@ class Forgetting:
         # from the end, where vectors are missing if they are missing at all
         said = [fresh_predictions(adapted, its.train, inputs) for adapted in reversed(trail)]
         return [class_scores([metric], gold, predicted)[metric] for predicted in reversed(said)]
+
+
+def _word_loss(trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> list[Curve]:
+    """What each state loses on words hidden in test texts, by the head that goes with the backbone; none if none can.
+
+    Where the backbone has no such head, one is fitted on train texts to the backbone as it is, and kept.
+    """
+    held = [text for its in data for text in spread([row.input for row in its.splits.test.rows], _MLM_ROWS)]
+    read = [text for its in data for text in spread(its.train.texts, _MLM_ROWS)]
+    try:
+        guesser = trail[0].word_guesser(read)
+        losses = [guesser.loss(adapted, held) for adapted in trail]
+    except NotApplicableError:  # a tokenizer without a mask, or vectors that come from no encoder
+        return []
+    return [Curve("hidden words", _AXIS, tuple(map(float, range(len(trail)))), tuple(losses))]
+
+
+def intransigence(columns: Columns, alone: Sequence[float]) -> float:
+    """How much worse a set is learnt after others than alone: the mean over j > 0 of alone[j] - R[j][j].
+
+    Below 0, it is learnt better. The measure is Chaudhry et al.'s (2018, Riemannian Walk) with another reference:
+    theirs has learnt all sets up to j at once, and gains from rows that are not j's; here the strategy learns j alone.
+
+    Args:
+        columns: R, as in `measures`.
+        alone: the score on each set of what has learnt nothing else; that on the first is R[0][0].
+    """
+    return fmean(single - column[0] for single, column in zip(alone[1:], columns[1:], strict=True))
 
 
 def measures(columns: Columns) -> dict[str, float]:

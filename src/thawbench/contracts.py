@@ -196,6 +196,18 @@ class HiddenStates:
     offsets: NDArray[np.int64]
 
 
+class WordGuesser(Protocol):
+    """A masked-language-model head. It stays as it is, whatever later steps do to the encoder that it reads."""
+
+    def loss(self, adapted: "Adapted", texts: Sequence[str]) -> float:
+        """Cross-entropy in nats of words hidden in the texts: the same words for every encoder of one tokenizer.
+
+        Raises:
+            NotApplicableError: the vectors come from no encoder, or no word can be hidden.
+        """
+        ...
+
+
 class Adapted(Protocol):
     """An encoder as some steps left it. A backbone is one with no steps and no heads."""
 
@@ -234,6 +246,14 @@ class Adapted(Protocol):
 
     def hidden_states(self, texts: Sequence[str]) -> Iterator[HiddenStates]:
         """Every layer of every token, one text at a time."""
+        ...
+
+    def word_guesser(self, texts: Sequence[str]) -> WordGuesser:
+        """The head with which this checkpoint was pretrained; if it has none, a new one, fitted here on the texts.
+
+        Raises:
+            NotApplicableError: the vectors come from no encoder, or no word can be hidden.
+        """
         ...
 
     def save(self, folder: Path) -> None:
@@ -394,6 +414,18 @@ class Task(Protocol):
             DegenerateError: the vectors are constant or not finite, so that no metric may be taken.
         """
         ...
+
+
+class TaskBeside(Task, Protocol):
+    """A task that measures other adaptations beside its own, by the same strategies and seeds.
+
+    Attributes:
+        beside: for each of them its train sets in a row, all out of `train`, so that a cell's name holds all that they
+            depend on. What there is after the last of them is given behind the trail, in this order.
+    """
+
+    @property
+    def beside(self) -> tuple[tuple[str, ...], ...]: ...
 
 
 class Family(Protocol):

@@ -275,6 +275,31 @@ def test_chains_that_begin_alike_share_their_beginning(profile: str) -> None:
     assert begins[0] == begins[1] != begins[2]
 
 
+@pytest.mark.parametrize(
+    ("row", "steps"),
+    [
+        ("classes", ["classes b"]),
+        ("shift", ["shift b", "readout b"]),
+        ("shift:train=pairs+classes", ["shift pairs", "classes b"]),
+        ("at_once", ["at_once b"]),
+    ],
+)
+def test_what_a_task_measures_beside_is_the_same_row_on_the_sets_that_it_names(
+    profile: str, row: str, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FirstComponent, "beside", (("b",),), raising=False)
+    (cell,) = plan(profile, strategies=(row,), tasks=("chain/a+b",)).cells
+    (other,) = cell.beside
+
+    assert [f"{step.strategy.name} {step.train.name}" for step in other.steps if step.train] == steps
+    assert other.backbone == cell.adaptation.backbone
+    assert replace(cell, beside=()).key == cell.key
+    assert [each.key for each in cell.needed] == [
+        *(each.key for each in cell.adaptation.prefixes()),
+        *(each.key for each in other.prefixes()),
+    ]
+
+
 def test_a_chain_of_a_strategy_without_classes_or_vectors_is_not_applicable(profile: str) -> None:
     (cell,) = plan(profile, strategies=("inside",), tasks=("chain/a+b",)).cells
 

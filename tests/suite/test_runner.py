@@ -73,6 +73,23 @@ def test_a_checkpoint_goes_with_the_last_cell_that_needs_it(tmp_path: Path) -> N
     assert not folder.exists()
 
 
+def test_what_is_measured_beside_is_given_behind_the_trail_and_goes_with_the_last_cell_that_needs_it(
+    tmp_path: Path,
+) -> None:
+    cell, other = make_cell(FirstComponent()), make_cell(FirstComponent(), by=9.0)
+    cells = tuple(replace(cell, task=FirstComponent(name=f"fake/{n}"), beside=(other.adaptation,)) for n in range(2))
+    runner = Runner(tmp_path, cells)
+
+    first = runner.run(cells[0]).record
+    kept = len(list((tmp_path / "adaptations").iterdir()))
+    runner.run(cells[1])
+
+    assert first.main is not None
+    assert first.main.value == pytest.approx(0.13)  # the last of the trail: four letters and nine
+    assert runner.store.fitted == kept == 2
+    assert not list((tmp_path / "adaptations").iterdir())
+
+
 def test_a_checkpoint_that_was_kept_serves_the_next_run(tmp_path: Path) -> None:
     first, second = make_cell(FirstComponent(name="fake/1")), make_cell(FirstComponent(name="fake/2"))
     before = Runner(tmp_path, (first,), keep_checkpoints=True).run(first)

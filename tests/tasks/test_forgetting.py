@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +16,7 @@ from thawbench.contracts import (
     ClassTarget,
     FloatArray,
     Input,
+    Metric,
     Provides,
     ScoredRow,
     ScoreTarget,
@@ -23,11 +24,11 @@ from thawbench.contracts import (
 )
 from thawbench.errors import NotApplicableError, UserError
 from thawbench.suite.plan import Plan, Request, make_plan
-from thawbench.suite.records import Record
+from thawbench.suite.records import MetricValue, Record
 from thawbench.suite.runner import Runner
 from thawbench.tasks import set_catalog
 from thawbench.tasks.catalog import known_tasks, resolve_task
-from thawbench.tasks.forgetting import Forgetting, measures
+from thawbench.tasks.forgetting import Forgetting, intransigence, measures
 from thawbench.tasks.set_catalog import register_set
 
 CLASSES = ClassTarget(("no", "yes"))
@@ -44,6 +45,9 @@ BY_HAND = {
     "forgetting_first": ((0.8 - 0.5) + (0.6 - 0.4)) / 2,
     "drop_on_first": 0.8 - 0.5,
 }
+
+ALONE = {"b": 9, "c": 5}
+INTRANSIGENCE = ((0.9 - 0.6) + (0.5 - 0.7)) / 2  # what b and c are worse for what was learnt before them
 
 
 # of ten test rows of set a, b and c, how many a read-out on the vectors after no, one, two and three sets gets right
@@ -96,6 +100,11 @@ def trail(changes: Mapping[str, Target | None] | None = None) -> list[Adapted]:
     return cast("list[Adapted]", states)
 
 
+def alone() -> list[Adapted]:
+    """What there is after b alone, and after c alone."""
+    return [cast("Adapted", Scripted({f"{name}@6": CLASSES}, {name: right})) for name, right in ALONE.items()]
+
+
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forgetting:
     """`forgetting/a@6+b@6+c@6`, ten test rows each, with a set of scores, `d`, beside them."""
@@ -114,10 +123,19 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forgetting:
 
 
 def test_each_measure_of_three_sets_is_the_one_worked_by_hand(chain: Forgetting) -> None:
-    scores = chain.evaluate(trail(), chain.load())
+    scores = chain.evaluate([*trail(), *alone()], chain.load())
 
-    assert scores.scalars == pytest.approx({**BY_HAND, **FRESH_BY_HAND})
-    assert set(scores.scalars) == {metric.name for metric in chain.metrics}
+    assert scores.scalars == pytest.approx({**BY_HAND, **FRESH_BY_HAND, "intransigence": INTRANSIGENCE})
+    assert {metric.name for metric in chain.metrics} - set(scores.scalars) == {"mlm_loss", "mlm_drift"}
+    assert [(curve.x, curve.y) for curve in scores.curves if curve.name == "alone"] == [
+        ((1.0, 2.0, 3.0), (0.8, 0.9, 0.5))
+    ]
+
+
+def test_what_learns_each_set_alone_is_asked_for_but_the_first_and_is_not_needed(chain: Forgetting) -> None:
+    assert chain.beside == (("b@6",), ("c@6",))
+    assert "intransigence" not in chain.evaluate(trail(), chain.load()).scalars
+    assert intransigence([[0.9, 0.1], [0.5]], [0.9, 0.75]) == 0.25
 
 
 def test_both_matrices_are_kept_as_one_curve_a_set_by_own_heads_from_its_turn_on(chain: Forgetting) -> None:
@@ -188,8 +206,13 @@ def test_a_set_that_gets_better_afterwards_has_a_forgetting_below_zero() -> None
     assert found["bwt"] == pytest.approx(0.15)
 
 
+def differences(chain: Forgetting) -> list[Metric]:
+    """The main metric, and all that are differences of scores."""
+    return [metric for metric in chain.metrics if metric.name not in ("fresh_accuracy", "mlm_loss", "mlm_drift")]
+
+
 def test_chance_is_the_mean_of_the_best_constants_and_differences_have_none(chain: Forgetting) -> None:
-    main, *others = (metric for metric in chain.metrics if metric.name != "fresh_accuracy")
+    main, *others = differences(chain)
 
     assert (main.name, main.main, main.direction, main.lower, main.chance) == ("average_accuracy", True, "up", 0.0, 1.0)
     assert {(other.lower, other.upper, other.chance) for other in others} == {(-1.0, 1.0, None)}
@@ -199,7 +222,7 @@ def test_chance_is_the_mean_of_the_best_constants_and_differences_have_none(chai
 def test_matthews_correlation_widens_the_bounds(tmp_path: Path, chain: Forgetting) -> None:
     (tmp_path / "a.toml").write_text('file = "a.csv"\ntest_file = "a_test.csv"\nmetrics = ["mcc"]\n')
     register_set(tmp_path / "a.toml")
-    main, *others = (found for found in Forgetting.resolve("a@6+b@6").metrics if found.name != "fresh_accuracy")
+    main, *others = differences(Forgetting.resolve("a@6+b@6"))
 
     assert (main.lower, main.chance) == (-0.5, 0.5)
     assert {(other.lower, other.upper) for other in others} == {(-2.0, 2.0)}
@@ -275,10 +298,12 @@ def test_what_moves_no_shared_weight_forgets_exactly_nothing(tiny_folder: Path, 
         assert value(record, "average_accuracy") > 0
         for name in ("bwt", "forgetting_chaudhry", "forgetting_first", "drop_on_first"):
             assert value(record, name) == 0.0, (record.strategy, name)
-        first, last, *others = record.curves
+        first, last, by_itself, *others = record.curves
         fresh = [curve for curve in others if curve.name.startswith("fresh")]
         drift = [curve for curve in others if curve.name.startswith("drift")]
         assert first.y[0] == first.y[1]
+        assert by_itself.y[0] == first.y[0]
+        assert value(record, "intransigence") == by_itself.y[1] - last.y[0]
         # without a step that makes vectors the read-outs have none, with frozen_ebm's they are G's
         assert len(fresh) == (0 if record.strategy == "majority" else 2)
         assert value(record, "average_accuracy") == pytest.approx((first.y[1] + last.y[0]) / 2)
@@ -287,11 +312,15 @@ def test_what_moves_no_shared_weight_forgets_exactly_nothing(tiny_folder: Path, 
             assert [(curve.name, curve.axis, curve.x) for curve in drift] == [
                 (f"drift after world/{name}", "layer", (0.0, 1.0, 2.0)) for name in ("meals@20", "topics@40")
             ]
+            assert value(record, "mlm_loss") > 1
+            assert value(record, "mlm_drift") == 0.0
+        if record.strategy == "majority":
+            assert record.metric("mlm_loss") == MetricValue("mlm_loss", None, "down", upper=None)
 
 
 def test_fresh_read_outs_on_frozen_vectors_say_what_the_standard_one_says(tiny_folder: Path, tmp_path: Path) -> None:
     (record,) = run(planned(tiny_folder, "frozen"), tmp_path)
-    own, fresh = record.curves[:2], record.curves[2:4]
+    own, fresh = record.curves[:2], record.curves[3:5]
 
     assert [set(curve.y) for curve in fresh] == [set(curve.y) for curve in own]
     assert (value(record, "forward_transfer"), value(record, "fresh_drop")) == (0.0, 0.0)
@@ -303,10 +332,14 @@ def test_tuned_weights_change_what_the_first_head_says(tiny_folder: Path, tmp_pa
     first = record.curves[0]
 
     assert first.y[0] != first.y[1]
-    assert len(set(record.curves[2].y)) > 1
+    assert len(set(record.curves[3].y)) > 1
     near, far = (curve.y for curve in record.curves if curve.name.startswith("drift"))
     assert all(1 > before > after > 0.5 for before, after in zip(near, far, strict=True))
     assert value(record, "drop_on_first") == first.y[0] - first.y[1]
+    (words,) = (curve for curve in record.curves if curve.name == "hidden words")
+    assert words.x == (0.0, 1.0, 2.0)
+    assert words.y[0] < words.y[1]
+    assert value(record, "mlm_drift") == words.y[2] - words.y[0]
     assert record.rows is not None
     rows = pq.read_table(tmp_path / record.rows).to_pydict()
     meals = [
@@ -335,6 +368,27 @@ def test_a_head_that_cannot_read_what_a_later_set_left_makes_the_cell_not_applic
     assert "a later step changed the width" in record.reason
 
 
+def test_a_set_alone_is_the_adaptation_of_few_shot_and_goes_when_no_cell_needs_it(
+    tiny_folder: Path, tmp_path: Path
+) -> None:
+    """The orders of two sets share it, and what is beside is no part of the key."""
+    tasks = (TASK, "forgetting/world/topics@40+world/meals@20", "fewshot/world/topics@40")
+    plan = make_plan(
+        Request(strategies=("frozen_ebm",), tasks=tasks, backbone=str(tiny_folder), budget=Budget(steps=2))
+    )
+    runner = Runner(tmp_path, plan.cells)
+    records = {cell.task_name: runner.run(cell).record for cell in plan.cells}
+    one, other, single = (records[task] for task in tasks)
+
+    curve = next(curve for curve in one.curves if curve.name == "alone")
+    assert curve.y[1] == value(single, "accuracy") == other.curves[0].y[0]
+    assert runner.store.fitted == 4
+    assert not list((tmp_path / "adaptations").iterdir())
+    cell = next(cell for cell in plan.cells if cell.task_name == TASK)
+    assert [step.train.name for end in cell.beside for step in end.steps if step.train] == ["world/topics@40"]
+    assert replace(cell, beside=()).key == cell.key
+
+
 def test_the_first_set_is_learnt_once_for_every_task_that_begins_with_it_and_scores_alike(
     tiny_folder: Path, tmp_path: Path
 ) -> None:
@@ -346,6 +400,7 @@ def test_the_first_set_is_learnt_once_for_every_task_that_begins_with_it_and_sco
     *chains, alone = (runner.run(cell).record for cell in plan.cells)
 
     assert len({cell.adaptation.prefixes()[0].key for cell in plan.cells}) == 1
-    assert runner.store.fitted == 1 + 1 + 2  # meals, topics after it, and nli's pairs after it with their read-out
+    # meals; topics after it; nli's pairs after it with their read-out; and each of the two alone
+    assert runner.store.fitted == 1 + 1 + 2 + 1 + 2
     assert alone.task == tasks[-1]
     assert [record.curves[0].y[0] for record in chains] == [value(alone, "accuracy")] * 2
