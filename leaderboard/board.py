@@ -12,6 +12,8 @@ from thawbench.errors import UserError
 from thawbench.leaderboard.costs import CostRow, costs_of
 from thawbench.leaderboard.mixture import by_backbone, grouped, refuse_mixtures
 from thawbench.leaderboard.overall import Overall, overall_of
+from thawbench.leaderboard.references import Reference
+from thawbench.leaderboard.relevance import Relevance, relevance_of
 from thawbench.leaderboard.tables import Table, tables_of
 from thawbench.suite.records import Record
 
@@ -47,10 +49,14 @@ class Board:
 
     records: int
     sections: tuple[Section, ...]
+    relevance: Relevance | None
 
 
-def build_board(records: Sequence[Record]) -> Board:
+def build_board(records: Sequence[Record], references: Sequence[Reference] = ()) -> Board:
     """A board out of records, in any order.
+
+    Args:
+        references: published scores to stand beside them.
 
     Raises:
         UserError: there are none, or they mix versions of one task, one strategy or one library.
@@ -59,13 +65,16 @@ def build_board(records: Sequence[Record]) -> Board:
         raise UserError("there are no records to show; make some: pytest suite/ --strategy=frozen")
     ordered = sorted(records, key=lambda record: record.key)
     refuse_mixtures(ordered)
-    sections = [_section(group) for group in by_backbone(ordered)]
-    return Board(len(ordered), tuple(sorted(sections, key=lambda section: section.backbone)))
+    sections = sorted(
+        (_section(group, references) for group in by_backbone(ordered)), key=lambda section: section.backbone
+    )
+    relevance = relevance_of([(section.backbone, section.tables) for section in sections])
+    return Board(len(ordered), tuple(sections), relevance)
 
 
-def _section(records: Sequence[Record]) -> Section:
+def _section(records: Sequence[Record], references: Sequence[Reference]) -> Section:
     families = grouped(records, lambda record: record.family)
-    tables = tuple(table for family in sorted(families) for table in tables_of(family, families[family]))
+    tables = tuple(table for family in sorted(families) for table in tables_of(family, families[family], references))
     backbone = records[0].cell["adaptation"]["backbone"]
     details = {name: value for name, value in backbone.items() if name not in ("weights", "tokenizer")}
     details["device"] = _listed(record.environment.device for record in records)

@@ -1,10 +1,12 @@
-"""What stands on a page beside the families' tables: the overall standing and the costs."""
+"""What stands on a page beside the families' tables: the overall standing, relevance against similarity, the costs."""
 
 from collections.abc import Sequence
 
 from thawbench.leaderboard.costs import CostRow
-from thawbench.leaderboard.grid import MISSING, Cell, Grid, grid, percent
+from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
 from thawbench.leaderboard.overall import Overall
+from thawbench.leaderboard.rank_correlation import LEAST
+from thawbench.leaderboard.relevance import Agreement, Relevance
 
 
 def overall_grid(overall: Overall) -> Grid:
@@ -30,6 +32,39 @@ def partial_grid(overall: Overall) -> Grid:
         ["Strategy", "Families", "Missing"],
         [[each.strategy, f"{count - len(each.missing)}/{count}", ", ".join(each.missing)] for each in overall.partial],
     )
+
+
+def relevance_grid(relevance: Relevance) -> Grid:
+    """Every strategy with its mean over retrieval and over similarity, and its ranks."""
+    heads = ["Backbone", "Strategy", "Relevance (ir)", "Similarity (sts)", "Rank in ir", "Rank in sts"]
+    rows = [
+        [
+            each.backbone,
+            named(each.strategy, each.control),
+            score(each.relevance),
+            score(each.similarity),
+            *("" if rank is None else f"{rank:g}" for rank in (each.relevance_rank, each.similarity_rank)),
+        ]
+        for each in relevance.points
+    ]
+    return grid(heads, rows)
+
+
+def agreements_grid(relevance: Relevance) -> Grid:
+    """How alike the two orders are."""
+    heads = ["Strategies of", "n", "Spearman", "95 %", "Kendall", "95 %"]
+    return grid(heads, [_agreement(each) for each in relevance.agreements])
+
+
+def _agreement(found: Agreement) -> list[Cell | str]:
+    each = found.correlation
+    few = f"too few: under {LEAST}" if each.n < LEAST else MISSING
+    cells = [
+        text
+        for value, interval in ((each.spearman, each.spearman_interval), (each.kendall, each.kendall_interval))
+        for text in (score(value), few if interval is None else between(interval))
+    ]
+    return [found.backbone, str(each.n), *cells]
 
 
 def costs_grid(costs: Sequence[CostRow]) -> Grid:

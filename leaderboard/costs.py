@@ -10,7 +10,7 @@ from thawbench.suite.records import Record
 
 @dataclass(frozen=True)
 class CostRow:
-    """What a strategy cost over its ok cells.
+    """What a strategy cost over its ok cells, whose records are `keys`.
 
     `fit_s` is the mean over its fits, `encode_s` the mean over its cells, `peak_memory_mb` the greatest of any cell.
     """
@@ -23,6 +23,7 @@ class CostRow:
     truncated: int
     texts: int
     peak_memory_mb: float | None
+    keys: tuple[str, ...]
 
 
 def costs_of(records: Sequence[Record]) -> tuple[CostRow, ...]:
@@ -46,4 +47,5 @@ def _cost(strategy: str, records: Sequence[Record]) -> CostRow:
         truncated=sum(usage.truncated for usage in usages),
         texts=sum(usage.texts for usage in usages),
         peak_memory_mb=max(peaks, default=None),
+        keys=tuple(sorted(record.key for record in records)),
     )

@@ -1,9 +1,15 @@
 """A board as LaTeX tables, for the packages booktabs and inputenc: `\\input` them where they are to stand."""
 
 from thawbench.leaderboard.board import Board, Section
-from thawbench.leaderboard.board_grids import costs_grid, overall_grid, partial_grid
+from thawbench.leaderboard.board_grids import (
+    agreements_grid,
+    costs_grid,
+    overall_grid,
+    partial_grid,
+    relevance_grid,
+)
 from thawbench.leaderboard.grid import Cell, Grid
-from thawbench.leaderboard.table_grids import complete_grid, incomplete_grid
+from thawbench.leaderboard.table_grids import complete_grid, incomplete_grid, references_grid
 
 _SPECIAL = str.maketrans(
     {
@@ -25,8 +31,11 @@ _SPECIAL = str.maketrans(
 
 def render_latex(board: Board) -> str:
     """Every table with its caption."""
-    tables = [_table(caption, lines) for section in board.sections for caption, lines in _grids(section) if lines.rows]
-    return "\n".join(tables)
+    found = [each for section in board.sections for each in _grids(section)]
+    if board.relevance:
+        found.append(("relevance against similarity", relevance_grid(board.relevance)))
+        found.append(("relevance against similarity, rank correlation", agreements_grid(board.relevance)))
+    return "\n".join(_table(caption, lines) for caption, lines in found if lines.rows)
 
 
 def escape_latex(text: str) -> str:
@@ -42,6 +51,7 @@ def _grids(section: Section) -> list[tuple[str, Grid]]:
     for table in section.tables:
         found.append((table.title, complete_grid(table)))
         found.append((f"{table.title}, incomplete", incomplete_grid(table)))
+        found.append((f"{table.title}, published", references_grid(table)))
     found.append(("cost", costs_grid(section.costs)))
     return [(f"{section.backbone}: {caption}", lines) for caption, lines in found]
 

@@ -7,10 +7,17 @@ from tabulate import tabulate
 
 from thawbench import __version__
 from thawbench.leaderboard.board import Board, Problem, Section
-from thawbench.leaderboard.board_grids import costs_grid, overall_grid, partial_grid
+from thawbench.leaderboard.board_grids import (
+    agreements_grid,
+    costs_grid,
+    overall_grid,
+    partial_grid,
+    relevance_grid,
+)
 from thawbench.leaderboard.coverage import coverage_note
 from thawbench.leaderboard.grid import CONTROL, MISSING, Cell, Grid
 from thawbench.leaderboard.overall import Overall
+from thawbench.leaderboard.relevance import Relevance
 from thawbench.leaderboard.stability import Stability
 from thawbench.leaderboard.table_grids import (
     BELOW,
@@ -18,6 +25,7 @@ from thawbench.leaderboard.table_grids import (
     complete_grid,
     incomplete_grid,
     over_tasks_grid,
+    references_grid,
     stability_grid,
 )
 from thawbench.leaderboard.tables import Table
@@ -31,7 +39,9 @@ def render_markdown(board: Board) -> str:
     legend = (
         "Scores are times 100: mean ± sample standard deviation over seeds (number of seeds). "
         f"{CONTROL} marks a control: a yardstick, not ranked. {MISSING} has no record. "
-        "**Bold** is the best of the complete rows that are no controls, and what cannot be told apart from it."
+        "**Bold** is the best of the complete rows that are no controls, and what cannot be told apart from it. The "
+        "records behind each number: column `records` of this board as CSV, `keys` in JSON "
+        "(`thawbench leaderboard --out board.csv`)."
     )
     groups = (
         "**Group**: rows that share a letter cannot be told apart by their seeds. Strategies are paired by task and "
@@ -42,7 +52,8 @@ def render_markdown(board: Board) -> str:
     against = (
         "**Against the best**: the first row against each other, by these pairs: the mean difference and its own 95 % "
         "interval, pairs lost (a tie counts half), p after Holm, and the least true difference that this many seeds "
-        "would show with a probability of 80 %."
+        "would show with a probability of 80 %. Differences are over the seeds that both ran, and means over all that "
+        "a row has, so that the two may differ where one of them lacks a seed."
     )
     over = (
         "**Over tasks**, each weighing the same. IQM: the mean of the middle half of the scores, its 95 % interval by "
@@ -54,6 +65,7 @@ def render_markdown(board: Board) -> str:
     parts += [groups, against] if any(table.comparisons for table in tables) else []
     parts += [over] if any(over_tasks_grid(table).rows for table in tables) else []
     parts += [part for section in board.sections for part in _section(section)]
+    parts += _relevance(board.relevance) if board.relevance else []
     return "\n\n".join(["# Leaderboard", *parts]) + "\n"
 
 
@@ -120,9 +132,11 @@ def _table(table: Table) -> list[str]:
         parts.append(render_grid(complete_grid(table)))
     if table.left_out:
         tasks = ", ".join(map(escape, table.left_out))
-        parts.append(f"Group is by the other tasks: nobody ran three seeds or more of {tasks}.")
+        parts.append(f"Order, mean and group are by the other tasks: nobody ran three seeds or more of {tasks}.")
     if table.incomplete:
         parts += ["Incomplete, so not ranked:", render_grid(incomplete_grid(table))]
+    if table.references:
+        parts += ["Published by others, not measured here and not ranked:", render_grid(references_grid(table))]
     against = against_best_grid(table)
     if against.rows:
         parts += [f"#### {title}: against the best", render_grid(against)]
@@ -130,6 +144,16 @@ def _table(table: Table) -> list[str]:
     if over.rows:
         parts += [f"#### {title}: over tasks", render_grid(over)]
     return parts + (_stability(title, table.stability) if table.stability else [])
+
+
+def _relevance(relevance: Relevance) -> list[str]:
+    told = (
+        "Does what orders pairs as people do also find what is relevant? Means over the tasks of `ir` and of `sts`, of "
+        "every strategy that is complete in both, and the rank correlation of the two, times 100: 100 if both order "
+        "the strategies alike, -100 if the best at one is the worst at the other. Controls do not count in it."
+    )
+    grids = [render_grid(relevance_grid(relevance)), render_grid(agreements_grid(relevance))]
+    return ["## Relevance against similarity", told, *grids]
 
 
 def _stability(title: str, found: Sequence[Stability]) -> list[str]:

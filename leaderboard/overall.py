@@ -89,7 +89,7 @@ def _contenders(rows: Sequence[Row]) -> dict[str, Row]:
 
 
 def _ranks(rows: Sequence[Row], table: Table) -> tuple[float, ...]:
-    positions = [at for at, column in enumerate(table.columns) if column.direction != "none"]
+    positions = [at for at, column in enumerate(table.columns) if column.ranked]
     scores = [
         [shown(entry.summary.mean) for at in positions if (entry := row.entries[at]) and entry.summary] for row in rows
     ]

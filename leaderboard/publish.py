@@ -7,16 +7,17 @@ from pathlib import Path
 
 from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.board import Board, Section, build_board
-from thawbench.leaderboard.board_grids import costs_grid, overall_grid
+from thawbench.leaderboard.board_grids import agreements_grid, costs_grid, overall_grid, relevance_grid
 from thawbench.leaderboard.csv_table import render_csv
 from thawbench.leaderboard.grid import Grid
 from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import render_latex
 from thawbench.leaderboard.markdown import render_grid, render_markdown
-from thawbench.leaderboard.table_grids import complete_grid
+from thawbench.leaderboard.references import published_references
+from thawbench.leaderboard.table_grids import complete_grid, references_grid
 from thawbench.suite.records import RecordStore
 
-_FORMATS: dict[str, Callable[[Board], str]] = {
+FORMATS: dict[str, Callable[[Board], str]] = {
     ".md": render_markdown,
     ".csv": render_csv,
     ".tex": render_latex,
@@ -70,7 +71,8 @@ def edition_of(results: Path, out: Sequence[Path], into: Sequence[Path] = ()) ->
     Args:
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
-            TABLE is the title of a table such as `ir`, or `overall` or `cost`; with ` on BACKBONE` if several have it.
+            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, with ` on BACKBONE` if
+            several have it; or `relevance against similarity`, or that and `, rank correlation`.
 
     Raises:
         UserError: there are no records, they may not be shown together, a format or a table is unknown, or a document
@@ -82,29 +84,17 @@ def edition_of(results: Path, out: Sequence[Path], into: Sequence[Path] = ()) ->
         raise UserError(
             f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
         )
-    board = build_board(records)
+    board = build_board(records, published_references())
     boards = [Page(path, _format(path)(board)) for path in out]
     documents = [Page(path, _renewed(path, board)) for path in into]
     return Edition((*boards, *documents), tuple(store.damaged.values()))
 
 
-def write_board(results: Path, out: Path) -> tuple[str, ...]:
-    """Write the board of a results folder, and return what is wrong with its damaged records, which are left out.
-
-    Raises:
-        UserError: as of `edition_of`, or `out` cannot be written.
-    """
-    edition = edition_of(results, [out])
-    for page in edition.pages:
-        page.write()
-    return edition.damaged
-
-
 def _format(path: Path) -> Callable[[Board], str]:
     try:
-        return _FORMATS[path.suffix]
+        return FORMATS[path.suffix]
     except KeyError:
-        raise unknown(f"format of {path}", path.suffix, _FORMATS) from None
+        raise unknown(f"format of {path}", path.suffix, FORMATS) from None
 
 
 def _renewed(path: Path, board: Board) -> str:
@@ -118,6 +108,10 @@ def _renewed(path: Path, board: Board) -> str:
             "<!-- board: ir --> and <!-- /board -->"
         )
     grids = [(title, section.backbone, lines) for section in board.sections for title, lines in _grids(section)]
+    if board.relevance:
+        title = "relevance against similarity"
+        grids.append((title, "", relevance_grid(board.relevance)))
+        grids.append((f"{title}, rank correlation", "", agreements_grid(board.relevance)))
 
     def block(match: re.Match[str]) -> str:
         title = match["title"]
@@ -133,6 +127,7 @@ def _renewed(path: Path, board: Board) -> str:
 
 def _grids(section: Section) -> list[tuple[str, Grid]]:
     found = [(table.title, complete_grid(table)) for table in section.tables if table.complete]
+    found += [(f"{table.title}, published", references_grid(table)) for table in section.tables if table.references]
     if section.overall and section.overall.standings:
         found.append(("overall", overall_grid(section.overall)))
     return [*found, ("cost", costs_grid(section.costs))]

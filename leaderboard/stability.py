@@ -44,6 +44,7 @@ class Stability:
         best_by_dev: for k = 1 to n, the expected test score of that of k runs which is best on dev; empty where a run
             has no dev score.
         components: None unless two streams or more are fully crossed.
+        keys: the records behind it.
     """
 
     strategy: str
@@ -54,6 +55,7 @@ class Stability:
     failed: int | None
     best_by_dev: tuple[float, ...]
     components: Components | None
+    keys: tuple[str, ...] = ()
 
 
 def stability_of(records: Sequence[Record]) -> tuple[Stability, ...]:
@@ -81,6 +83,7 @@ def _stability(task: str, strategy: str, records: Sequence[Record]) -> Stability
         failed=None if None in failures else sum(map(bool, failures)),
         best_by_dev=expected_best(tests, by=devs) if len(devs) == len(tests) else (),
         components=_components(records, tests),
+        keys=tuple(sorted(record.key for record in records)),
     )
 
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
+from thawbench.leaderboard.references import Published
 from thawbench.leaderboard.stability import Components, Stability
-from thawbench.leaderboard.tables import Entry, Row, Table
+from thawbench.leaderboard.tables import Column, Entry, Row, Table
 
 BELOW = "‡"
 _BEST_OF = (2, 3, 5, 10)
@@ -22,8 +23,17 @@ def complete_grid(table: Table) -> Grid:
             [[named(row.strategy, row.control), *map(_entry, row.entries)] for row in table.complete],
         )
     grouped = any(row.group for row in table.complete)
-    heads = ["#", "Strategy", *tasks, "Mean", *(["Group"] if grouped else [])]
+    heads = ["#", "Strategy", *(_head(column) for column in table.columns), "Mean", *(["Group"] if grouped else [])]
     return grid(heads, [_ranked(row, grouped) for row in table.complete])
+
+
+def references_grid(table: Table) -> Grid:
+    """What others published of these tasks; no rows where nobody did."""
+    tasks = [column.task for column in table.columns]
+    return grid(
+        ["Published", *tasks, "Protocol", "Source"],
+        [[row.model, *(_published(each) for each in row.scores), row.protocol, row.source] for row in table.references],
+    )
 
 
 def incomplete_grid(table: Table) -> Grid:
@@ -52,7 +62,7 @@ def over_tasks_grid(table: Table) -> Grid:
     heads = ["Strategy", "IQM", "95 %", "Mean rank", "Borda", "Failed"]
     places = [row.strategy for row in table.complete]
     found = sorted(table.aggregates, key=lambda each: places.index(each.strategy))
-    if len(found) < 2 or sum(column.direction != "none" for column in table.columns) < 2:
+    if len(found) < 2 or sum(column.ranked for column in table.columns) < 2:
         return grid(heads, [])
     return grid(
         heads,
@@ -90,6 +100,16 @@ def stability_grid(found: Sequence[Stability]) -> Grid:
         for each in found
     ]
     return grid([*heads, *(each.capitalize() for each in streams)], rows)
+
+
+def _head(column: Column) -> str:
+    return column.task if column.ranked else f"{column.task}, not ranked"
+
+
+def _published(found: Published | None) -> str:
+    if found is None:
+        return MISSING
+    return score(found.value) if found.std is None else f"{score(found.value)} ± {score(found.std)}"
 
 
 def _ranked(row: Row, grouped: bool) -> list[Cell | str]:

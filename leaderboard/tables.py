@@ -2,17 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from thawbench.leaderboard.aggregates import Aggregate, aggregates_of
 from thawbench.leaderboard.comparison import Comparison, compare_all
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
+from thawbench.leaderboard.references import Reference, ReferenceRow, reference_rows
 from thawbench.leaderboard.stability import Stability, no_better_than_chance, stability_of
 from thawbench.leaderboard.statistics import Interval, Summary, shown, summarise, t_interval
 from thawbench.leaderboard.tie_groups import best_with_ties, tie_groups
-from thawbench.leaderboard.units import units_of
+from thawbench.leaderboard.units import Units, units_of
 from thawbench.suite.records import MetricValue, Record
 
 COSINE_SPEARMAN = "cosine_spearman"
@@ -64,11 +65,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A task with the metric shown of it; the metric is empty, and not ranked, while no cell has a score."""
+    """A task with the metric shown of it; the metric is empty, and not ranked, while no cell has a score.
+
+    Attributes:
+        ranked: it counts for means, order and letters.
+    """
 
     task: str
     metric: str
     direction: str
+    ranked: bool
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,8 @@ class Table:
     """One family of tasks. `direction` is that of all columns that have one, None if they disagree or none has.
 
     `stability` says of few-shot tasks how far their scores depend on the seeds. Only complete rows that are no controls
-    are compared and have aggregates, and only in a table that is ranked; tasks that nobody ran at three seeds are left
-    out of what is compared, and named in `left_out`.
+    are compared and have aggregates, and only in a table that is ranked. Where some are compared, order, means and
+    letters rest on the same columns: tasks that nobody ran at three seeds are shown, and named in `left_out`.
     """
 
     title: str
@@ -89,9 +95,10 @@ class Table:
     comparisons: tuple[Comparison, ...] = ()
     left_out: tuple[str, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
+    references: tuple[ReferenceRow, ...] = ()
 
 
-def tables_of(family: str, records: Sequence[Record]) -> list[Table]:
+def tables_of(family: str, records: Sequence[Record], references: Sequence[Reference] = ()) -> list[Table]:
     """A family's table by its main metric, and one by cosine where that is another score."""
     tables = [_table(family, records, lambda record: record.main)]
     if family == FEWSHOT:
@@ -99,14 +106,17 @@ def tables_of(family: str, records: Sequence[Record]) -> list[Table]:
     cosine = [(record.main, record.metric(COSINE_SPEARMAN)) for record in records if record.status == "ok"]
     if any(main and other and main.value != other.value for main, other in cosine):
         tables.append(_table(f"{family}, by cosine", records, lambda record: record.metric(COSINE_SPEARMAN)))
-    return tables
+    return [
+        replace(table, references=reference_rows(references, [(each.task, each.metric) for each in table.columns]))
+        for table in tables
+    ]
 
 
 def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
     columns = tuple(
         _column(task, members, choose) for task, members in sorted(grouped(records, lambda record: record.task).items())
     )
-    directions = {column.direction for column in columns} - {"none"}
+    directions = {column.direction for column in columns if column.ranked}
     direction = directions.pop() if len(directions) == 1 else None
     cells = grouped(records, lambda record: (record.strategy, record.task))
     complete: list[Row] = []
@@ -116,51 +126,63 @@ def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
         entries = tuple(None if group is None else _entry(group, choose) for group in groups)
         row = Row(strategy, members[0].control, entries)
         (complete if row.done == len(columns) else incomplete).append(row)
-    table = Table(title, columns, direction, _ranked(complete, columns, direction), tuple(incomplete))
+    table = Table(title, columns, direction, tuple(complete), tuple(incomplete))
     return table if direction is None else _compared(table, records, choose)
 
 
 def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table:
-    """The same with what can be told apart, on the whole and in each column."""
+    """The same in order, with what can be told apart on the whole and in each column."""
     contenders = [row for row in table.complete if not row.control]
-    ranked = [at for at, column in enumerate(table.columns) if column.direction != "none"]
-    tasks = [table.columns[at].task for at in ranked]
     names = [row.strategy for row in contenders]
-    if not contenders:
-        return table
+    places = [at for at, column in enumerate(table.columns) if column.ranked]
 
     def score(record: Record) -> float | None:
         metric = choose(record)
         return None if metric is None else metric.value
 
-    units = units_of(records, names, tasks, score, up=table.direction == "up")
+    units = units_of(records, names, [table.columns[at].task for at in places], score, up=table.direction == "up")
     repeated = units.repeated(LEAST_SEEDS)
     comparisons = compare_all(units.on(repeated)) if repeated else ()
-    groups = dict(zip(names, tie_groups(names, comparisons), strict=True))
-    top = best_with_ties([row.strategy for row in contenders if row.rank == 1], comparisons)
-    means = [[_mean(row.entries[at]) for at in ranked] for row in contenders]
-    best = {}
-    for position, (at, column) in enumerate(zip(ranked, zip(*means, strict=True), strict=True)):
-        first = max(column) if units.up else min(column)
-        firsts = [name for name, mean in zip(names, column, strict=True) if mean == first]
-        best[at] = best_with_ties(firsts, compare_all(units.on([position])))
-    failed = [_failed_share([record for record in records if record.strategy == name], tasks) for name in names]
-    columns = range(len(table.columns))
+    counted = [places[at] for at in repeated] if comparisons else places
+    columns = tuple(replace(column, ranked=at in counted) for at, column in enumerate(table.columns))
+    complete = _ranked(table.complete, columns, up=units.up)
+    placed = [row.strategy for row in complete if not row.control]
+    groups = dict(zip(placed, tie_groups(placed, comparisons), strict=True))
+    top = best_with_ties([row.strategy for row in complete if row.rank == 1], comparisons)
+    best = {at: _best(units.on([position]), contenders, at) for position, at in enumerate(places)}
     return replace(
         table,
+        columns=columns,
         complete=tuple(
             replace(
                 row,
                 group=groups.get(row.strategy, ""),
                 top=row.strategy in top,
-                best=tuple(row.strategy in best.get(at, ()) for at in columns),
+                best=tuple(row.strategy in best.get(at, ()) for at in range(len(columns))),
             )
-            for row in table.complete
+            for row in complete
         ),
         comparisons=comparisons,
-        left_out=tuple(task for at, task in enumerate(tasks) if at not in repeated) if comparisons else (),
-        aggregates=aggregates_of(units, means, failed),
+        left_out=tuple(table.columns[at].task for at in places if at not in counted),
+        aggregates=_aggregates(units.on([places.index(at) for at in counted]), contenders, counted, records),
     )
+
+
+def _best(units: Units, contenders: Sequence[Row], at: int) -> frozenset[str]:
+    """Who has the best score in one column, and who cannot be told apart from it there."""
+    means = {row.strategy: _mean(row.entries[at]) for row in contenders}
+    first = (max if units.up else min)(means.values(), default=math.nan)
+    return best_with_ties([name for name, mean in means.items() if mean == first], compare_all(units))
+
+
+def _aggregates(
+    units: Units, contenders: Sequence[Row], places: Sequence[int], records: Sequence[Record]
+) -> tuple[Aggregate, ...]:
+    if not contenders:
+        return ()
+    means = [[_mean(row.entries[at]) for at in places] for row in contenders]
+    runs = grouped(records, lambda record: record.strategy)
+    return aggregates_of(units, means, [_failed_share(runs[row.strategy], set(units.tasks)) for row in contenders])
 
 
 def _mean(entry: Entry | None) -> float:
@@ -168,7 +190,7 @@ def _mean(entry: Entry | None) -> float:
     return math.nan if entry is None or entry.summary is None else shown(entry.summary.mean)
 
 
-def _failed_share(records: Sequence[Record], tasks: Sequence[str]) -> float | None:
+def _failed_share(records: Sequence[Record], tasks: Collection[str]) -> float | None:
     """The share of runs no better than the best constant answer; None where some metric has no such."""
     mains = [record.main for record in records if record.task in tasks]
     verdicts = [None if main is None else no_better_than_chance(main) for main in mains]
@@ -178,7 +200,9 @@ def _failed_share(records: Sequence[Record], tasks: Sequence[str]) -> float | No
 def _column(task: str, records: Sequence[Record], choose: _Choice) -> Column:
     chosen = (choose(record) for record in records if record.status == "ok")
     metric = next((metric for metric in chosen if metric is not None), None)
-    return Column(task, "", "none") if metric is None else Column(task, metric.name, metric.direction)
+    if metric is None:
+        return Column(task, "", "none", ranked=False)
+    return Column(task, metric.name, metric.direction, ranked=metric.direction != "none")
 
 
 def _entry(group: Sequence[Record], choose: _Choice) -> Entry:
@@ -199,13 +223,10 @@ def _entry(group: Sequence[Record], choose: _Choice) -> Entry:
     return Entry(None, ", ".join(words), keys=keys)
 
 
-def _ranked(rows: Sequence[Row], columns: Sequence[Column], direction: str | None) -> tuple[Row, ...]:
-    if direction is None:
-        return tuple(rows)
-    sign = -1 if direction == "up" else 1
+def _ranked(rows: Sequence[Row], columns: Sequence[Column], *, up: bool) -> tuple[Row, ...]:
     means = {row.strategy: _row_mean(row, columns) for row in rows}
     # what prints alike ranks alike
-    placed = sorted(rows, key=lambda row: (sign * shown(means[row.strategy]), row.strategy))
+    placed = sorted(rows, key=lambda row: ((-1 if up else 1) * shown(means[row.strategy]), row.strategy))
     contenders = [shown(means[row.strategy]) for row in placed if not row.control]
     return tuple(
         replace(
@@ -219,5 +240,5 @@ def _ranked(rows: Sequence[Row], columns: Sequence[Column], direction: str | Non
 
 def _row_mean(row: Row, columns: Sequence[Column]) -> float:
     pairs = zip(row.entries, columns, strict=True)
-    means = [entry.summary.mean for entry, column in pairs if column.direction != "none" and entry and entry.summary]
+    means = [entry.summary.mean for entry, column in pairs if column.ranked and entry and entry.summary]
     return math.fsum(means) / len(means)

@@ -237,14 +237,37 @@ def test_one_seed_has_no_letter_and_is_bold_only_if_it_is_the_best() -> None:
     assert [(row.strategy, row.top) for row in table.complete] == [("c", True), ("a", False), ("b", False)]
 
 
-def test_a_task_that_nobody_ran_at_three_seeds_is_left_out_of_what_is_compared_and_named() -> None:
+def test_a_task_that_nobody_ran_at_three_seeds_is_shown_and_counts_for_neither_order_nor_letters() -> None:
     scores = {"a": (0.80, 0.82, 0.81), "b": (0.20, 0.22, 0.205)}
-    records = [*three_seeds(scores), *(make_record(name, "sts/big", 0.5, crossed=Seeds()) for name in "ab")]
-    table = only_table(*records)
+    big = [make_record(name, "sts/big", value, crossed=Seeds()) for name, value in (("a", 0.1), ("b", 0.99))]
+    table = only_table(*three_seeds(scores), *big)
+    alone = only_table(*three_seeds(scores))
+    # by both tasks b would be first, and the letters would contradict it
+    assert [(row.strategy, row.rank, row.group, row.mean) for row in table.complete] == [
+        (row.strategy, row.rank, row.group, row.mean) for row in alone.complete
+    ]
     assert [row.group for row in table.complete] == ["a", "b"]
-    assert table.left_out == ("sts/big",)
-    assert table.comparisons == only_table(*three_seeds(scores)).comparisons
-    assert "nobody ran three seeds or more of sts/big." in render_markdown(build_board(records))
+    columns = [column.task for column in table.columns]
+    assert [row.best[columns.index("sts/big")] for row in table.complete] == [False, True]
+    assert (table.left_out, table.comparisons, table.aggregates) == (("sts/big",), alone.comparisons, alone.aggregates)
+    page = render_markdown(build_board([*three_seeds(scores), *big]))
+    assert "Order, mean and group are by the other tasks: nobody ran three seeds or more of sts/big." in page
+    assert "| sts/big, not ranked   |" in page
+
+
+def test_where_nobody_ran_three_seeds_of_anything_all_tasks_count_and_there_are_no_letters() -> None:
+    table = only_table(*(make_record(name, task, 0.5, crossed=Seeds()) for name in "ab" for task in ("s/x", "s/y")))
+    assert (table.left_out, table.comparisons) == ((), ())
+    assert {(row.rank, row.group, row.mean) for row in table.complete} == {(1, "", 0.5)}
+
+
+def test_the_overall_board_ranks_by_the_same_columns_as_the_families() -> None:
+    scores = {"a": (0.80, 0.82, 0.81), "b": (0.20, 0.22, 0.205)}
+    records = [*three_seeds(scores), *three_seeds(scores, "ir/SciFact")]
+    records += [make_record(name, "sts/big", value, crossed=Seeds()) for name, value in (("a", 0.1), ("b", 0.99))]
+    (section,) = build_board(records).sections
+    assert section.overall is not None
+    assert [(each.strategy, each.ranks) for each in section.overall.standings] == [("a", (1, 1)), ("b", (2, 2))]
 
 
 def test_no_number_that_is_not_finite_comes_into_a_record() -> None:

@@ -48,3 +48,4 @@ def test_intervals_of_normal_scores_hold_the_mean_in_95_of_100_cases(seeds: int)
 def test_the_note_names_every_shape_with_its_numbers() -> None:
     assert "95 / 95 / 95 if normal; 88 / 88 / 90 if skewed" in coverage_note()
     assert "53 / 67 / 89 if two-humped, one run in five failing" in coverage_note()
+    assert "all the same, 7 % if 20 % of runs do and 28 % if 40 % of runs do tell some apart" in coverage_note()

@@ -11,7 +11,8 @@ from thawbench import __version__
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.markdown import escape, render_markdown
-from thawbench.leaderboard.publish import write_board
+from thawbench.leaderboard.publish import Page, edition_of
+from thawbench.leaderboard.references import published_references
 from thawbench.suite.records import Record, RecordStore
 
 
@@ -117,25 +118,26 @@ def test_the_same_records_give_the_same_bytes_in_any_order() -> None:
     assert len(pages) == 1
 
 
-def test_write_board_writes_the_page_of_a_folder_and_names_damaged_records(tmp_path: Path) -> None:
+def test_an_edition_is_the_page_of_a_folder_and_names_damaged_records(tmp_path: Path) -> None:
     store = RecordStore(tmp_path / "results")
     good, bad = make_record("a"), make_record("b")
     store.write(good)
     store.write(bad)
     store.path(bad.key).write_bytes(b"{")
     out = tmp_path / "LEADERBOARD.md"
-    damaged = write_board(tmp_path / "results", out)
-    assert [bad.key in line for line in damaged] == [True]
-    assert out.read_text(encoding="utf-8") == page_of(good)
+    edition = edition_of(tmp_path / "results", [out])
+    assert [bad.key in line for line in edition.damaged] == [True]
+    (page,) = edition.pages
+    page.write()
+    assert out.read_text(encoding="utf-8") == page.text == render_markdown(build_board([good], published_references()))
 
 
 def test_an_empty_folder_says_which_command_fills_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no records in .*: pytest suite/ --strategy=frozen --results="):
-        write_board(tmp_path / "results", tmp_path / "LEADERBOARD.md")
+        edition_of(tmp_path / "results", [tmp_path / "LEADERBOARD.md"])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_board_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    RecordStore(tmp_path).write(make_record())
     with pytest.raises(UserError, match="cannot be written"):
-        write_board(tmp_path, tmp_path / "no" / "LEADERBOARD.md")
+        Page(tmp_path / "no" / "LEADERBOARD.md", "").write()

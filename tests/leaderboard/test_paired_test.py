@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from thawbench.leaderboard.comparison import minimal_difference
-from thawbench.leaderboard.coverage import FAILING, FALSE_GROUPS
+from thawbench.leaderboard.coverage import FALSE_GROUPS
 from thawbench.leaderboard.paired_test import PairedTests, degrees_of_freedom, paired_tests
 
 STRATEGIES = 5
@@ -47,11 +47,17 @@ def test_of_families_without_a_difference_at_most_5_percent_show_one(
     assert (families(scores, strata) < 0.05).mean() < 0.05 + chance
 
 
-def test_the_note_says_how_many_tables_err_where_runs_fail() -> None:
+@pytest.mark.parametrize("share", FALSE_GROUPS)
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+def test_the_note_says_how_many_tables_err_where_runs_fail(share: float, seeds: int) -> None:
     draw = np.random.default_rng(0)
-    size = (ROUNDS, 8, 1, 3)
-    scores = np.where(draw.random(size) < FAILING, 0.5, 0.9) + draw.normal(0, 0.02, size)
-    assert (families(scores, [[0]]) < 0.05).mean() == pytest.approx(FALSE_GROUPS, abs=0.02)
+    size = (ROUNDS, 8, 1, seeds)
+    scores = np.where(draw.random(size) < share, 0.5, 0.9) + draw.normal(0, 0.02, size)
+    wrong = (families(scores, [[0]]) < 0.05).mean()
+    if seeds == 3:
+        assert wrong == pytest.approx(FALSE_GROUPS[share], abs=0.02)
+    else:
+        assert wrong < 0.05
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 10])
