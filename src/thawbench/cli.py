@@ -1,4 +1,4 @@
-"""The command line: `thawbench run`, `plan`, `tune`, `list`, `doctor`, `world`, `leaderboard`.
+"""The command line: `thawbench run`, `plan`, `tune`, `list`, `doctor`, `world`, `leaderboard`, `picture`.
 
 Heavy libraries are imported inside the commands, so that `--help` answers at once.
 """
@@ -262,33 +262,64 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
-def leaderboard(
-    results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
-    out: Annotated[
-        list[Path] | None, typer.Option(help="a file to write: .md, .csv, .tex or .json", show_default="LEADERBOARD.md")
-    ] = None,
-    into: Annotated[
-        list[Path] | None,
-        typer.Option(help="a document whose blocks to renew, marked by the comments board: TABLE and /board"),
-    ] = None,
-    check: Annotated[bool, typer.Option("--check", help="write nothing; exit code 1 if a file is stale")] = False,
-) -> None:
-    """Write the board of a folder of records: the same bytes for the same records."""
-    from thawbench.leaderboard.publish import edition_of
+picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, or of layers.")
+app.add_typer(picture, name="picture")
 
-    edition = edition_of(results, out or ([] if into else [Path("LEADERBOARD.md")]), into or [])
-    for damage in edition.damaged:
-        print(f"note: a damaged record is left out: {damage}")
-    stale = [page for page in edition.pages if page.stale]
-    for page in stale if check else ():
-        option = "into" if page.path in (into or []) else "out"
-        print(f"{page.path} is stale; renew it: thawbench leaderboard --results {results} --{option} {page.path}")
-    if check and stale:
-        raise typer.Exit(1)
-    for page in () if check else edition.pages:
-        page.write()
-        print(f"wrote {page.path}")
+
+class Theme(enum.StrEnum):
+    """What a picture is drawn on."""
+
+    light = "light"
+    dark = "dark"
+
+
+class By(enum.StrEnum):
+    """What a point is, and what colours it."""
+
+    klass = "class"
+    sentence = "sentence"
+
+
+@picture.command()
+def energy(
+    out: Annotated[Path, typer.Option(help="the file to write, .svg or .png")],
+    theme: Annotated[Theme, typer.Option(help="the page's colours")] = Theme.light,
+) -> None:
+    """Draw how the energy of a pair pulls at a vector under L1, L2 and cosine: lines of equal energy, and gradients.
+
+    `thawbench picture energy --out energy.svg --theme dark`
+    """
+    from thawbench.leaderboard.picture_energy import draw_energy
+
+    draw_energy(out, theme.value)
+    print(f"wrote {out}")
+
+
+@picture.command()
+def layers(
+    out: Annotated[Path, typer.Option(help="the file to write, .svg or .png")],
+    texts: Annotated[str, typer.Option(help="whose texts: a labelled set, docs/… or corpus/…, @n or not")],
+    by: Annotated[By, typer.Option(help="a text a point, by class, or a word a point, by sentence")] = By.klass,
+    strategy: Annotated[str, typer.Option(help="what to draw below the backbone's layers")] = "frozen",
+    train: Annotated[str, typer.Option(help="what the strategy learns from")] = "",
+    backbone: Annotated[str, typer.Option(help="as in `run`")] = "embedded",
+    theme: Annotated[Theme, typer.Option(help="the page's colours")] = Theme.light,
+) -> None:
+    """Draw every layer in the plane in which its vectors spread the most (PCA), before and after a strategy.
+
+    Over a panel stands how much of the layer's variance its plane holds. The strategy is fitted for the picture, with
+    seed 0, and not kept.
+
+    `thawbench picture layers --texts world/meals --out layers.svg`
+
+    `thawbench picture layers --texts sst2 --strategy finetune --train sst2@100 --out tuned.svg`
+
+    `thawbench picture layers --texts stsb --by sentence --out words.svg`
+    """
+    from thawbench.suite.layer_picture import picture_layers
+
+    picture_layers(out, texts, by.value, strategy, train, backbone, theme.value)
+    print(f"wrote {out}")
 
 
 class ExportFormat(enum.StrEnum):
