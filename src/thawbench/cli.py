@@ -262,6 +262,35 @@ def check(
         raise typer.Exit(1)
 
 
+@app.command()
+def leaderboard(
+    results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
+    out: Annotated[
+        list[Path] | None, typer.Option(help="a file to write: .md, .csv, .tex or .json", show_default="LEADERBOARD.md")
+    ] = None,
+    into: Annotated[
+        list[Path] | None,
+        typer.Option(help="a document whose blocks to renew, marked by the comments board: TABLE and /board"),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="write nothing; exit code 1 if a file is stale")] = False,
+) -> None:
+    """Write the board of a folder of records: the same bytes for the same records."""
+    from thawbench.leaderboard.publish import edition_of
+
+    edition = edition_of(results, out or ([] if into else [Path("LEADERBOARD.md")]), into or [])
+    for damage in edition.damaged:
+        print(f"note: a damaged record is left out: {damage}")
+    stale = [page for page in edition.pages if page.stale]
+    for page in stale if check else ():
+        option = "into" if page.path in (into or []) else "out"
+        print(f"{page.path} is stale; renew it: thawbench leaderboard --results {results} --{option} {page.path}")
+    if check and stale:
+        raise typer.Exit(1)
+    for page in () if check else edition.pages:
+        page.write()
+        print(f"wrote {page.path}")
+
+
 picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, or of layers.")
 app.add_typer(picture, name="picture")
 
