@@ -20,7 +20,10 @@ from thawbench.strategies.pair_features import are_pairs, encode_once
 from thawbench.strategies.readout import LinearReadout
 from thawbench.strategies.sources import MappedSource
 
-HeadKind = Literal["linear", "mlp"]
+HeadKind = Literal["linear", "mlp", "relu50"]
+"""`mlp` has a hidden layer of the vectors' width and tanh. `relu50` has one of 50 and ReLU, its first weights are
+PyTorch's own, and no dropout is in it: so that what changes with the layers removed may be this head, as in the
+experiment that `drop_top` repeats, and can be told from what the layers change."""
 Items = Literal["texts", "joint", "siamese"]
 """What a vector stands for: a text, a pair read as one text, or one of a pair's two texts."""
 
@@ -52,6 +55,9 @@ class Classifier(nn.Module):
         once = torch.full((dim,), dim**0.5)
         self.register_buffer("scale", torch.cat([once, once, once, once**2]) if items == "siamese" else once, False)
         width = len(self.scale)
+        if kind == "relu50":
+            self.layers = nn.Sequential(nn.Linear(width, 50), nn.ReLU(), nn.Linear(50, outputs))
+            return
         inner = [nn.Linear(width, dim), nn.Tanh(), nn.Dropout(dropout)] if kind == "mlp" else []
         self.layers = nn.Sequential(nn.Dropout(dropout), *inner, nn.Linear(dim if inner else width, outputs))
         for layer in self.layers:

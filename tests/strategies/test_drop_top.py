@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from small_fits import TEXTS, fit, pairs, weights
+from small_fits import MOODS, TEXTS, fit, moods, pairs, restored, weights
 from transformers import BertConfig, BertModel
 
 from thawbench.contracts import Budget
@@ -72,3 +72,29 @@ def test_of_a_backbone_that_is_read_below_its_top_all_above_goes_too(tiny: Adapt
 
     assert (body.depth, len(body.layers())) == (2, 2)
     assert (third.info.layer, len(Body(third).layers())) == (3, 4)
+
+
+def test_the_head_may_change_with_the_layers_and_then_nothing_else_does(tiny: AdaptedEncoder) -> None:
+    same, other = (fit("drop_top", tiny, budget=NOTHING, k=1, head=head) for head in ("linear", "relu50"))
+    tensors = other.state.tensors
+
+    assert {name: tensor.shape for name, tensor in tensors.items() if name.startswith("head.")} == {
+        "head.layers.0.weight": (50, 32),
+        "head.layers.0.bias": (50,),
+        "head.layers.2.weight": (2, 50),
+        "head.layers.2.bias": (2,),
+    }
+    assert np.array_equal(same.encode(TEXTS), other.encode(TEXTS))
+    features = other.encode(TEXTS) / np.linalg.norm(other.encode(TEXTS), axis=1, keepdims=True) * 32**0.5
+    hidden = np.maximum(features @ tensors["head.layers.0.weight"].T + tensors["head.layers.0.bias"], 0)
+    by_hand = hidden @ tensors["head.layers.2.weight"].T + tensors["head.layers.2.bias"]
+    assert np.allclose(other.predict(TEXTS, "moods"), by_hand, atol=1e-5)
+
+
+def test_a_changed_head_learns_and_comes_back_as_it_was(tiny: AdaptedEncoder) -> None:
+    tuned = fit("drop_top", tiny, budget=Budget(epochs=40), k=1, head="relu50", lr=3e-3)
+    again = restored("drop_top", tiny, tuned, k=1, head="relu50")
+
+    assert np.array_equal(tuned.predict(TEXTS, "moods"), again.predict(TEXTS, "moods"))
+    said = tuned.predict([row.input for row in moods().labelled], "moods").argmax(axis=1)
+    assert [MOODS.classes[place] for place in said] == [row.label for row in moods().labelled]
