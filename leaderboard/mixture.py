@@ -2,11 +2,13 @@
 or two majors of one library."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from thawbench.errors import UserError
 from thawbench.suite.records import Record
+
+T = TypeVar("T")
 
 READ_OUT = "readout"
 """The step that the suite appends where a task needs classes and the strategy gives vectors alone."""
@@ -78,9 +80,9 @@ def refuse_mixed_strategies(records: Sequence[Record]) -> None:
     _refuse("strategy", records, lambda record: (record.strategy, record.task), _without_seeds)
 
 
-def grouped(records: Sequence[Record], by: Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Records by what `by` says of them, in the order in which it first appears."""
-    groups: dict[Any, list[Record]] = {}
+def grouped(records: Iterable[T], by: Callable[[T], Any]) -> dict[Any, list[T]]:
+    """Records, or what else there is, by what `by` says of them, in the order in which it first appears."""
+    groups: dict[Any, list[T]] = {}
     for record in records:
         groups.setdefault(by(record), []).append(record)
     return groups

@@ -1,0 +1,101 @@
+"""Which cells a claim asks for: those that have a number, those that have none, and those that nobody ran."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from thawbench.leaderboard.claim_reading import Reading
+from thawbench.leaderboard.claim_statement import Part
+from thawbench.leaderboard.mixture import grouped
+from thawbench.suite.records import Record
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A strategy on a task, and the seeds of those asked for that nobody ran."""
+
+    strategy: str
+    task: str
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Aside:
+    """A strategy on a task whose records are not all numbers, and what they are: `failed 1 of 5`."""
+
+    strategy: str
+    task: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The records of one part.
+
+    Attributes:
+        found: by strategy and task, the records of every cell that is all numbers, by key.
+        gaps: in the order of the part.
+        aside: likewise; a mean over those runs that survived would flatter.
+    """
+
+    found: Mapping[tuple[str, str], tuple[Record, ...]]
+    gaps: tuple[Gap, ...]
+    aside: tuple[Aside, ...]
+
+
+def cells_of(part: Part, records: Sequence[Record], readings: Sequence[Reading]) -> Cells:
+    """Sort the records of a part's backbone.
+
+    Args:
+        readings: what must be a number in every record: that of the first side, and that of the second.
+    """
+    wanted = part.cells
+    names = set(wanted)
+    mine = [each for each in records if each.backbone == part.backbone and (each.strategy, each.task) in names]
+    groups = grouped(sorted(mine, key=lambda record: record.key), lambda record: (record.strategy, record.task))
+    still = _never_drawn(each for each in records if each.backbone == part.backbone)
+    found: dict[tuple[str, str], tuple[Record, ...]] = {}
+    gaps, aside = [], []
+    for strategy, task in wanted:
+        group = groups.get((strategy, task), [])
+        reading = readings[_side(part, strategy, task)]
+        if outcome := _outcome(group, reading):
+            aside.append(Aside(strategy, task, outcome))
+        elif group:
+            found[strategy, task] = tuple(group)
+        asked = 1 if (strategy, task.partition("/")[0]) in still else part.seeds
+        if not outcome and (seeds := _missing(group, asked)):
+            gaps.append(Gap(strategy, task, seeds))
+    return Cells(found, tuple(gaps), tuple(aside))
+
+
+def _never_drawn(records: Iterable[Record]) -> set[tuple[str, str]]:
+    """Strategies with the families where, as far as is known, no seed moves them."""
+    drawn: dict[tuple[str, str], bool] = {}
+    for record in records:
+        known = (record.strategy, record.family)
+        drawn[known] = drawn.get(known, False) or bool(record.draws)
+    return {known for known, any_drawn in drawn.items() if not any_drawn}
+
+
+def _side(part: Part, strategy: str, task: str) -> int:
+    if part.kind == "correlation":
+        return int(task not in part.tasks)
+    return int(not (strategy == part.first and task in part.tasks))
+
+
+def _outcome(group: Sequence[Record], reading: Reading) -> str:
+    """What became of runs without a number; empty if every one has one."""
+    counts = Counter(record.status.replace("_", " ") for record in group if record.status != "ok")
+    counts["not taken"] = sum(record.status == "ok" and reading(record) is None for record in group)
+    return ", ".join(f"{status} {count} of {len(group)}" for status, count in sorted(counts.items()) if count)
+
+
+def _missing(group: Sequence[Record], seeds: int) -> tuple[int, ...]:
+    """Seeds of 0 to `seeds` - 1 without a record; none is missing of a cell that no seed moves."""
+    if group and not group[0].draws:
+        return ()
+    stream = "sample" if not group or "sample" in group[0].draws else group[0].draws[0]
+    seen = {getattr(record.seeds, stream) for record in group}
+    lacking = max(0, seeds - len(seen))  # other seeds than the first are as good
+    return tuple([seed for seed in range(seeds) if seed not in seen][:lacking])
