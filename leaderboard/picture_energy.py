@@ -63,7 +63,7 @@ def draw_energy(out: Path, theme: Theme = "light") -> None:
     Raises:
         UserError: a kind of file that is not drawn, or one that cannot be written.
     """
-    with page(out, theme, rows=1, columns=3, width=9.6, height=3.9) as drawn:
+    with page(out, theme, rows=1, columns=3, width=9.6, height=3.9, formulas=True) as drawn:
         for axes, norm in zip(drawn.axes.ravel(), get_args(Norm), strict=True):
             _panel(drawn.ink, axes, norm)
         drawn.note(

@@ -1,6 +1,7 @@
 """The page that a picture is drawn on: light or dark, and the same bytes for the same points."""
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,19 +74,28 @@ class Page:
 
 
 @contextmanager
-def page(out: Path, theme: Theme, *, rows: int, columns: int, width: float, height: float) -> Iterator[Page]:
-    """An empty page to draw on, which is written at the end; width and height are in inches.
+def page(
+    out: Path, theme: Theme, *, rows: int, columns: int, width: float, height: float, formulas: bool = False
+) -> Iterator[Page]:
+    """An empty page to draw on, which is written at the end; the user's own matplotlib settings do not count.
+
+    Args:
+        width, height: in inches.
+        formulas: whether what stands between two dollar signs is one; else it may be a part of a name.
 
     Raises:
         UserError: a kind of file that is not drawn, or one that cannot be written.
     """
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcParamsDefault
     from matplotlib.figure import Figure
 
     if out.suffix not in KINDS:
         raise UserError(f"{out} is no {' or '.join(KINDS)}; pictures are drawn as these")
     ink = INKS[theme]
-    with rc_context(_settings(ink)):
+    defaults = {name: value for name, value in rcParamsDefault.items() if name not in ("backend", "interactive")}
+    settings: Any = {**defaults, **_settings(ink), "text.parse_math": formulas}
+    with rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name may be in any script
         figure = Figure(figsize=(width, height), layout="constrained")
         yield Page(ink, figure, figure.subplots(rows, columns, squeeze=False))
         _write(figure, out)
@@ -93,8 +103,8 @@ def page(out: Path, theme: Theme, *, rows: int, columns: int, width: float, heig
 
 def _write(figure: Any, out: Path) -> None:
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    # neither the hour nor the program's name: the same points, the same bytes
-    metadata = {"Date": None} if out.suffix == ".svg" else {"Software": None}
+    # neither the hour nor a program's version: the same points, the same bytes
+    metadata = {"Date": None, "Creator": None} if out.suffix == ".svg" else {"Software": None}
     try:
         figure.savefig(temporary, format=out.suffix[1:], dpi=_DPI, metadata=metadata)
         os.replace(temporary, out)
@@ -104,7 +114,7 @@ def _write(figure: Any, out: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _settings(ink: Ink) -> Any:  # matplotlib's type for it names every key that there is
+def _settings(ink: Ink) -> dict[str, Any]:
     return {
         **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), ink.text),
         **dict.fromkeys(("figure.facecolor", "savefig.facecolor", "axes.facecolor"), ink.paper),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.picture_layers import Strip, draw_layers
@@ -55,6 +56,16 @@ def test_groups_are_sorted_as_people_count(tmp_path: Path) -> None:
     told = comments(drawn(tmp_path, strip(1, ("sentence 3", "sentence 1", "sentence 2"))))
 
     assert [text for text in told if text.startswith("sentence")] == ["sentence 1", "sentence 2", "sentence 3"]
+
+
+def test_names_may_hold_any_signs_and_a_users_own_settings_change_nothing(tmp_path: Path) -> None:
+    odd = strip(1, ("$5 to $6", "映画"))
+    once = drawn(tmp_path, odd)
+    with rc_context({"axes.facecolor": "red", "font.size": 30}):
+        again = drawn(tmp_path, odd, name="two.svg")
+
+    assert "$5 to $6" in comments(once)
+    assert once == again
 
 
 def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:

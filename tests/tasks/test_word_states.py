@@ -12,6 +12,7 @@ from thawbench.errors import DegenerateError, NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.tasks import room
 from thawbench.tasks.parsed_sentence import ParsedSentence, parsed
+from thawbench.tasks.treebank import read_row
 from thawbench.tasks.word_states import collect
 
 
@@ -42,6 +43,24 @@ def test_a_word_is_the_mean_of_its_pieces_in_every_layer() -> None:
 
     np.testing.assert_allclose(found.states[:, :, 0], [[10 / 3, 7] * 2, [100 / 3, 70] * 2])
     assert (found.starts, found.left_out) == ((0, 2), 0)
+
+
+def test_the_words_of_a_multiword_token_share_the_piece_that_reaches_over_both() -> None:
+    row = {
+        "text": "We don't.",
+        "tokens": ["We", "don't", "do", "n't", "."],
+        "upos": ["PRON", "_", "AUX", "PART", "PUNCT"],
+        "head": ["2", "None", "0", "2", "2"],
+        "deprel": ["nsubj", "_", "root", "advmod", "punct"],
+    }
+    # [CLS] we don ' t .
+    states = np.array([[[9], [1], [2], [4], [6], [8]]], dtype=np.float32)
+    given = Given(states, [(0, 0), (0, 2), (3, 6), (6, 7), (7, 8), (8, 9)])
+
+    found = collect(given, [read_row("here", row)], "here")  # type: ignore[arg-type]
+
+    assert found.states[0, :, 0].tolist() == [1, 2, 4, 8]
+    assert found.left_out == 0
 
 
 def test_a_sentence_that_reaches_beyond_the_window_is_left_out(tiny: AdaptedEncoder) -> None:
