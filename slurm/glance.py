@@ -6,7 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from thawbench.suite.checked_lines import read_lines
+from thawbench.suite.records import PACKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,30 @@ class Glances:
     """The records of one results folder, looked at and not checked; one that cannot be read counts as missing."""
 
     def __init__(self, results: Path) -> None:
+        self._results = results
         self._folder = results / "records"
 
     def get(self, key: str) -> Glance | None:
         """The record of this key, or None."""
-        return _read(self._folder / key[:2] / f"{key}.json", key)
+        return _read(self._folder / key[:2] / f"{key}.json", key) or self._packed.get(key)
 
     def all(self) -> Iterator[Glance]:
         """Every record, in no order."""
+        single = set()
+        for found in self._single():
+            single.add(found.key)
+            yield found
+        yield from (found for key, found in self._packed.items() if key not in single)
+
+    @cached_property
+    def _packed(self) -> dict[str, Glance]:
+        """Those of the file that `thawbench compact` made."""
+        paths = [self._results / PACKED, self._results / f"{PACKED}.gz"]
+        lines = (line for path in paths if path.is_file() for line in read_lines(path) if not line.damage)
+        glances = (_parsed(line.content) for line in lines)
+        return {found.key: found for found in glances if found is not None}
+
+    def _single(self) -> Iterator[Glance]:
         for folder in _entries(self._folder):
             if len(folder.name) != 2:
                 continue
@@ -74,9 +94,13 @@ def _read(path: Path | str, key: str) -> Glance | None:
         os.close(descriptor)
     with contextlib.suppress(ValueError, KeyError, TypeError):
         return _at_a_glance(content, key)
-    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+    return _parsed(content)
+
+
+def _parsed(content: bytes) -> Glance | None:
+    with contextlib.suppress(ValueError, KeyError, TypeError):
         value = json.loads(content)
-        return _glance(key, [value[name] for name in _TOP], value["usage"]["wall_s"])
+        return _glance(value["key"], [value[name] for name in _TOP], value["usage"]["wall_s"])
     return None
 
 

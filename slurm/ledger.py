@@ -48,14 +48,13 @@ class Ended:
     """A task that is over.
 
     Attributes:
-        verdict: empty if all of its cells have records.
         suspect: the key of the cell that is blamed, or empty.
         log: the file that tells most of it, or empty.
     """
 
     name: str
     index: int
-    verdict: Verdict | None
+    verdict: Verdict
     suspect: str
     log: str
 

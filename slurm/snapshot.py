@@ -65,6 +65,11 @@ def take(parent: Path, strategies: tuple[str, ...], sets: tuple[str, ...], profi
     )
 
 
+def in_place(strategies: tuple[str, ...], sets: tuple[str, ...], profile: str) -> Snapshot:
+    """No copy: what runs in this process runs the code of this process."""
+    return Snapshot(Path(), "", tuple(text for text in strategies if ".py" in text), sets, profile)
+
+
 def _package() -> Iterator[tuple[str, Path]]:
     """Every file of the package by its place in the snapshot; links, as in a checkout, are followed."""
     root = Path(thawbench.__file__).parent

@@ -129,7 +129,7 @@ class Local:
 
 
 class Debug:
-    """The driver's own process: each task runs when it is submitted, and an error of the harness opens a debugger."""
+    """The driver's own process: each task runs when it is submitted, its output in sight and breakpoints at hand."""
 
     most_tasks = _MANY
     slots = 1
@@ -141,7 +141,9 @@ class Debug:
         """Run the tasks, one after another."""
         executor = submitit.DebugExecutor(folder=paths[0].parent / LOGS)
         for path in paths:
-            executor.submit(work, str(path)).result()
+            error = executor.submit(work, str(path)).exception()  # not `result`, which leaves files open
+            if error is not None:
+                raise error
         return sent.name
 
     def jobs(self) -> dict[Task, Job]:

@@ -18,7 +18,7 @@ from thawbench.slurm.glance import Glance, Glances
 from thawbench.slurm.ledger import Accepted, Blame, Ended, Forgiven, Sent, Warmed, now
 from thawbench.slurm.options import SweepOptions
 from thawbench.slurm.packing import Pack, pack
-from thawbench.slurm.queue import Job, QueueError, Task
+from thawbench.slurm.queue import Job, LocalQueue, QueueError, SlurmQueue, Task
 from thawbench.slurm.submit import Slurm, backend, job_environment
 from thawbench.slurm.tasks import TaskFile, WantedCell
 from thawbench.slurm.units import Unit, units_of
@@ -116,14 +116,15 @@ class Driver:
         Raises:
             QueueError: the scheduler does not answer; nothing was concluded.
         """
-        self.jobs = {task: job for task, job in self.backend.jobs().items() if self._is_ours(task, job)}
+        self.jobs = {task: job for task, job in self._queued().items() if self._is_ours(task, job)}
         self._adopt()
         gone = [task for task in self.flying if task not in self.jobs or self.jobs[task].over]
         undone = {task: self._undone(task) for task in gone}
         for task in gone:
             self._gone.setdefault(task, time.monotonic())
         gone = [task for task in gone if not undone[task] or time.monotonic() >= self._gone[task] + self.grace_s]
-        states = self.backend.queue.states(self._id(task) for task in gone if undone[task] and self._id(task))
+        accounts = SlurmQueue() if any(self._id(task) for task in gone) else self.backend.queue
+        states = accounts.states(self._id(task) for task in gone if undone[task] and self._id(task))
         for task in gone:
             self._conclude(task, undone[task], states.get(self._id(task), set()))
         if isinstance(self.backend, Slurm):
@@ -144,7 +145,9 @@ class Driver:
             return 0
         self._warm()
         asked = self.asked
-        taken = snapshot.take(self.folder.path / "snapshots", asked.strategy, asked.set, asked.profile)
+        given = (asked.strategy, asked.set, asked.profile)
+        here = self.options.cluster == "debug"
+        taken = snapshot.in_place(*given) if here else snapshot.take(self.folder.path / "snapshots", *given)
         count = 0
         for level, packs in self._packed().items():
             most = self.backend.most_tasks
@@ -189,7 +192,7 @@ class Driver:
             path = self.folder.task_path(name, index)
             TaskFile(
                 results=str(self.folder.results),
-                snapshot="" if options.cluster == "debug" else str(taken.folder),
+                snapshot=str(taken.folder) if taken.hash else "",
                 logs=str(self.folder.logs(name)),
                 index=index,
                 strategy_files=taken.strategies,
@@ -199,7 +202,7 @@ class Driver:
                 precision=first.precision,  # as planned: the machine that runs it may have chosen another
                 device=asked.device,
                 threads=asked.threads or 1,
-                steps=getattr(asked, "steps", None),
+                steps=asked.steps,
                 keep_checkpoints=asked.keep_checkpoints,
                 time_s=minutes * 60,
                 signal_delay_s=options.signal_delay_s,
@@ -228,21 +231,34 @@ class Driver:
     def _adopt(self) -> None:
         """Arrays whose driver was killed before it could note an id, or that sbatch made and did not tell of."""
         for name in {name for name, _ in self.flying} - set(self.ledger.ids):
+            if self.ledger.sent[name].cluster != "slurm":
+                continue
             ids = {job.id.partition("_")[0] for job in self.jobs.values() if job.name == name and not job.over}
             pickles = list((self.folder.array(name) / LOGS).glob("*_submitted.pkl"))
             if ids and len(pickles) == self.ledger.sent[name].tasks:
                 self.ledger.add(Accepted(name, min(ids)))
             elif ids:
-                self.backend.queue.cancel([name])  # its tasks would wait for what was never written
+                SlurmQueue().cancel([name])  # its tasks would wait for what was never written
+
+    def _queued(self) -> dict[Task, Job]:
+        """The queue of this command's cluster, and that of another to which an earlier command sent tasks."""
+        queued = self.backend.jobs()
+        others: dict[str, SlurmQueue | LocalQueue] = {"slurm": SlurmQueue(), "local": LocalQueue(self.folder.path)}
+        for cluster in {self.ledger.sent[name].cluster for name, _ in self.flying} - {self.options.cluster, "debug"}:
+            queued.update(((job.name, job.index), job) for job in others[cluster].jobs())
+        return queued
 
     def _is_ours(self, task: Task, job: Job) -> bool:
-        """Matched by name and, where one was noted, by id."""
-        known = self.ledger.ids.get(task[0])
-        return self.options.cluster != "slurm" or known is None or job.id.partition("_")[0] == known
+        """Matched by name and, where SLURM gave one, by id."""
+        name = task[0]
+        known = self.ledger.ids.get(name)
+        on_slurm = name in self.ledger.sent and self.ledger.sent[name].cluster == "slurm"
+        return not on_slurm or known is None or job.id.partition("_")[0] == known
 
     def _id(self, task: Task) -> str:
+        """SLURM's id of a task; empty if it has none."""
         known, (name, index) = self.ledger.ids.get(task[0], ""), task
-        if self.options.cluster != "slurm" or not known:
+        if self.ledger.sent[name].cluster != "slurm" or not known:
             return ""
         return f"{known}_{index}" if self.ledger.sent[name].tasks > 1 else known
 
@@ -252,7 +268,7 @@ class Driver:
     def _conclude(self, task: Task, undone: list[WantedCell], states: set[str]) -> None:
         name, index = task
         if not undone:
-            self.ledger.add(Ended(name, index, None, "", ""))
+            self.ledger.add(Ended(name, index, "done", "", ""))
             del self.flying[task]
             return
         job = self.jobs.get(task)

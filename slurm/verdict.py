@@ -1,5 +1,6 @@
-"""Why a task ended before all of its cells had records, and what follows from that.
+"""Why a task ended, and what follows from that for those of its cells that have no record.
 
+done        all of them have one
 lost        it never ran                               its cells are sent again, nothing is counted
 cancelled   someone cancelled it                       its cells wait for the next `sweep`
 node        its node failed, or it was preempted       sent again, nothing is counted
@@ -17,7 +18,7 @@ from typing import Literal
 
 from thawbench.slurm.tasklog import FAILED_TO_START, LEFT, OUT_OF_TIME, RunLog
 
-Verdict = Literal["lost", "cancelled", "node", "left", "stopped", "crash", "memory", "time"]
+Verdict = Literal["done", "lost", "cancelled", "node", "left", "stopped", "crash", "memory", "time"]
 
 COUNTED: tuple[Verdict, ...] = ("crash", "memory", "time")
 """Those that blame one cell."""

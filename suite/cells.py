@@ -1,14 +1,21 @@
 """What is run: an adaptation is a backbone and its steps; a cell is an adaptation measured on one task.
 
-Both are named by the SHA-256 of their canonical JSON, so that whatever changes a score changes the name.
+Both are named by the SHA-256 of their canonical JSON, so that whatever changes a score changes the name. There may be
+10^6 of them that differ in their seeds alone, so that what else is in that JSON is spelled once for all of these.
 """
 
+import hashlib
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 from thawbench.contracts import Adapted, Budget, Json, Seeds, Strategy, Stream, Task, TrainSetInfo
 from thawbench.strategies.backbone_info import BackboneInfo
-from thawbench.suite.records import SCHEMA, key_of
+from thawbench.suite.records import SCHEMA, canonical_json
+
+_MARK = "\0seeds"
+"""In place of the seeds; no value that a name can spell holds it."""
+
+_SORTED: tuple[Stream, ...] = ("init", "order", "sample")
 
 Trail = tuple[Adapted, ...]
 """The backbone, then what each step made of it."""
@@ -55,6 +62,24 @@ class Step:
             "seeds": {stream: seeds[stream] for stream in sorted(self.streams)},
         }
 
+    def with_seeds(self, seeds: Seeds) -> "Step":
+        """The same step with other seeds."""
+        other = Step(self.strategy, self.version, self.train, seeds, self.streams, self.budget)
+        vars(other)["_around_seeds"] = self._around_seeds
+        return other
+
+    @property
+    def canonical(self) -> str:
+        """The identity in canonical JSON."""
+        before, after = self._around_seeds
+        drawn = ",".join([f'"{stream}":{getattr(self.seeds, stream)}' for stream in _SORTED if stream in self.streams])
+        return f"{before}{{{drawn}}}{after}"
+
+    @cached_property
+    def _around_seeds(self) -> tuple[str, str]:
+        before, _, after = canonical_json({**self.identity(), "seeds": _MARK}).partition(canonical_json(_MARK))
+        return before, after
+
 
 @dataclass(frozen=True)
 class Adaptation:
@@ -80,10 +105,25 @@ class Adaptation:
         }
         return {"backbone": backbone, "steps": [step.identity() for step in self.steps]}
 
+    def with_seeds(self, seeds: Seeds) -> "Adaptation":
+        """The same steps with other seeds."""
+        other = Adaptation(self.backbone, tuple(step.with_seeds(seeds) for step in self.steps))
+        vars(other)["_before_steps"] = self._before_steps
+        return other
+
+    @property
+    def canonical(self) -> str:
+        """The identity in canonical JSON."""
+        return f"{self._before_steps}{','.join(step.canonical for step in self.steps)}]}}"
+
     @cached_property
     def key(self) -> str:
         """SHA-256 of the identity."""
-        return key_of(self.identity())
+        return hashlib.sha256(self.canonical.encode()).hexdigest()
+
+    @cached_property
+    def _before_steps(self) -> str:
+        return canonical_json(replace(self, steps=()).identity()).removesuffix("]}")
 
     @property
     def begin(self) -> int:
@@ -143,10 +183,28 @@ class Cell:
             },
         }
 
+    def with_seeds(self, seeds: Seeds) -> "Cell":
+        """The cell of the same strategy and task with other seeds."""
+        other = replace(
+            self,
+            adaptation=self.adaptation.with_seeds(seeds),
+            seeds=seeds,
+            beside=tuple(each.with_seeds(seeds) for each in self.beside),
+        )
+        vars(other)["_behind_adaptation"] = self._behind_adaptation
+        return other
+
     @cached_property
     def key(self) -> str:
         """SHA-256 of the identity; names the record's file."""
-        return key_of(self.identity())
+        return hashlib.sha256(
+            f'{{"adaptation":{self.adaptation.canonical}{self._behind_adaptation}'.encode()
+        ).hexdigest()
+
+    @cached_property
+    def _behind_adaptation(self) -> str:
+        identity = {key: value for key, value in self.identity().items() if key != "adaptation"}
+        return "," + canonical_json(identity).removeprefix("{")
 
     def measured(self, trail: Trail) -> Trail:
         """What the task is given of the trail: the backbone and the state after each set of a chain, else all of it."""

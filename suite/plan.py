@@ -109,8 +109,9 @@ def make_plan(request: Request) -> Plan:
     for name in names:
         task = resolve_task(name)
         for row in rows:
+            first = _cell(backbone, row, task, name, seeds[0], request.budget, profile, infos)
             for triple in seeds:
-                cell = _cell(backbone, row, task, name, triple, request.budget, profile, infos)
+                cell = first.with_seeds(triple)
                 # seeds that nothing draws on give the same cell again
                 cells.setdefault(cell.key, cell)
     # the cells of one adaptation stand together, adaptations in the order in which they were asked for

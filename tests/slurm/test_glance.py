@@ -49,6 +49,22 @@ def test_a_record_in_another_layout_is_read_all_the_same(tmp_path: Path) -> None
     assert before.wall_s == 2.5
 
 
+def test_packed_records_are_seen_too_and_single_ones_go_before_them(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    old, kept = make_record("frozen", status="failed"), make_record("tfidf")
+    store.write(old)
+    store.write(kept)
+    store.compact()
+    assert not store.path(kept.key).exists()
+    store.write(make_record("frozen"))
+
+    assert {found.strategy: found.status for found in Glances(tmp_path).all()} == {"frozen": "ok", "tfidf": "ok"}
+    glance = Glances(tmp_path).get(kept.key)
+    assert glance is not None
+    assert glance.task == kept.task
+    assert Glances(tmp_path).get("0" * 64) is None
+
+
 def test_what_is_no_record_counts_as_missing(tmp_path: Path) -> None:
     store = RecordStore(tmp_path)
     record = make_record()

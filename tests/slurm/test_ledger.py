@@ -7,7 +7,7 @@ from thawbench.slurm.ledger import Accepted, Ended, Forgiven, Ledger, Line, Sent
 LINES: tuple[Line, ...] = (
     Sent("thawbench-a", "slurm", 2, 4.0, 60, 1000.5),
     Accepted("thawbench-a", "17"),
-    Ended("thawbench-a", 0, None, "", ""),
+    Ended("thawbench-a", 0, "done", "", ""),
     Ended("thawbench-a", 1, "crash", "k1", "log-1"),
     Sent("thawbench-b", "slurm", 1, 8.0, 60, 1001.0),
     Ended("thawbench-b", 0, "memory", "k1", "log-2"),

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from fakes import INFO, PAIRS, FirstComponent, Shift, ShiftConfig, make_cell
 
-from thawbench.contracts import Budget, Seeds
+from thawbench.contracts import Budget, Seeds, Stream
 from thawbench.suite.cells import Adaptation, Step
+from thawbench.suite.records import key_of
 
 
 def step(**changes: object) -> Step:
@@ -57,6 +58,20 @@ def test_where_the_weights_lie_and_run_is_not(field: str) -> None:
     other = dataclasses.replace(INFO, **values)
 
     assert Adaptation(other, (step(),)).key == Adaptation(INFO, (step(),)).key
+
+
+@pytest.mark.parametrize("streams", [(), ("sample",), ("order", "init", "sample")])
+def test_a_key_that_is_spelled_in_parts_is_that_of_the_whole(streams: tuple[Stream, ...]) -> None:
+    steps = (step(streams=frozenset(streams)), step(version='"seeds":{', budget=Budget(steps=7), streams=frozenset()))
+    first = dataclasses.replace(make_cell(FirstComponent()), adaptation=Adaptation(INFO, steps))
+    cell = first.with_seeds(Seeds(1, 23, 4))
+
+    for each in (first, cell, cell.with_seeds(Seeds(5, 5, 5))):
+        assert each.key == key_of(each.identity())
+        assert each.adaptation.key == key_of(each.adaptation.identity())
+    assert [each.seeds for each in (cell, *cell.adaptation.steps)] == [Seeds(1, 23, 4)] * 3
+    assert (cell.key != first.key) == bool(streams)
+    assert Adaptation(INFO, ()).key == key_of(Adaptation(INFO, ()).identity())
 
 
 def test_seeds_that_nothing_draws_on_are_not() -> None:
