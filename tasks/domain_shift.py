@@ -12,8 +12,10 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.head_scores import head_scores
 from thawbench.tasks.labelled_set import LabelledSet, Split
+from thawbench.tasks.pool import texts_of
 from thawbench.tasks.set_catalog import known_sets, named_set
 from thawbench.tasks.shift_measures import loss_metrics, losses
+from thawbench.tasks.train_noise import CLEAN, TrainNoise
 
 _MEASURES = ("accuracy", "macro_f1", "mcc")
 """What can be compared between two sets; classes as numbers or in groups are a set's own affair."""
@@ -42,6 +44,7 @@ class DomainShift(Fingerprinted):
     Args:
         first: the set to train on, with its n.
         second: the set to test on as well.
+        noise: what spoils the train rows. All test rows stay clean, and are those that are asked without it.
 
     Raises:
         UserError: sets without classes, or with different ones.
@@ -52,9 +55,10 @@ class DomainShift(Fingerprinted):
     needs: ClassVar[Provides] = Provides.CLASSES
     corpus: ClassVar[None] = None
 
-    def __init__(self, first: FewShot, second: LabelledSet) -> None:
+    def __init__(self, first: FewShot, second: LabelledSet, noise: TrainNoise = CLEAN) -> None:
         self.first = first
         self.second = second
+        self.noise = noise
         for each in (first.labelled, second):
             if each.metrics[0] in SCORE_METRICS:
                 raise UserError(f"{self.name}: {each.name} is measured by {each.metrics[0]}; take sets of classes")
@@ -67,8 +71,8 @@ class DomainShift(Fingerprinted):
 
     @property
     def train(self) -> tuple[str, ...]:
-        """The first set's own train rows."""
-        return self.first.train
+        """The first set's own train rows, noisy if that was asked for."""
+        return (self.first.train[0] + self.noise.suffix,)
 
     @property
     def revision(self) -> str:
@@ -193,8 +197,7 @@ class DomainShift(Fingerprinted):
 
 def _letters(item: Input) -> frozenset[str]:
     """An item's text, or a pair's two in whatever order, as letters and digits in one case; the text if it has none."""
-    texts = (item,) if isinstance(item, str) else item
-    return frozenset("".join(filter(str.isalnum, text.casefold())) or text for text in texts)
+    return frozenset("".join(filter(str.isalnum, text.casefold())) or text for text in texts_of(item))
 
 
 def _fair(test: Split, trained: Collection[frozenset[str]]) -> Split:

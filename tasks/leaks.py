@@ -1,10 +1,11 @@
 """Train sets that hold test rows of a task under another name: what has read them is not measured there."""
 
+import re
 from collections.abc import Mapping
 
 _MR, _STSB = "rotten_tomatoes", "stsb"
-_OF_SETS = ("fewshot", "noise", "layers")
-"""The families that test on the test rows of the labelled set that they name."""
+_OF_SETS = ("fewshot", "noise", "layers", "forgetting", "two_classifiers", "shift")
+"""The families that test on the test rows of the labelled sets that they name."""
 _SHARED: Mapping[tuple[str, str], tuple[int, int]] = {
     # STSbenchmark was drawn from STS12 to STS17 (Cer et al. 2017, table 1); rows whose two sentences our `stsb` has
     (_STSB, "sts/STS12"): (997, 3108),
@@ -26,12 +27,19 @@ def leak(task: str, train: str) -> str:
     """Why the task cannot measure what was adapted to this train set, as one clause; empty if it can.
 
     Args:
-        task: its name; `train`: the set's, both with @n or without.
+        task: its name; `train`: the set's, both with @n or without, and with noise or without.
     """
-    base, (tested, _, _) = train.partition("@")[0], task.partition("@")
-    family, _, labelled = tested.partition("/")
-    shared = _SHARED.get((base, labelled if family in _OF_SETS else tested))
-    if shared is None:
-        return ""
-    found, of = shared
-    return f"{base} holds {found:,} of the {of:,} test rows of {task}; adapt to another set"
+    base, tested = _bare(train), task.partition(":")[0]
+    family, _, body = tested.partition("/")
+    sets = [_bare(part) for part in re.split("[+~]", body)] if family in _OF_SETS else [tested]
+    for name in sets:
+        if shared := _SHARED.get((base, name)):
+            found, of = shared
+            whose = task if len(sets) == 1 else f"{name} in {task}"
+            return f"{base} holds {found:,} of the {of:,} test rows of {whose}; adapt to another set"
+    return ""
+
+
+def _bare(name: str) -> str:
+    """A set's name without n and noise."""
+    return re.split("[@~]", name, maxsplit=1)[0]

@@ -11,6 +11,7 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.ir import Ir
 from thawbench.tasks.retrieval_shift import RetrievalShift
 from thawbench.tasks.set_catalog import find_set, known_sets
+from thawbench.tasks.train_noise import is_part, parse
 from thawbench.tasks.word_shift import WordShift
 
 _BLITZER = ("books", "dvd", "electronics", "kitchen", "airline")
@@ -35,18 +36,20 @@ class Shift:
 
     @classmethod
     def resolve(cls, body: str) -> Task:
-        """The first set with its n, and what to test on beside it.
+        """The first set with its n and its noise, and what to test on beside it.
 
         Raises:
             UserError: no such set (the nearest names are given), or two that do not go together.
         """
         first, tilde, second = body.rpartition("~")
-        if not tilde:
+        labelled = find_set(second) if tilde else None
+        if not tilde or (labelled is None and is_part(second)):
             return WordShift.resolve(body)
         if "@" in second:
             raise UserError(f"{cls.family}/{body}: all test rows are taken; write @n behind the first set only")
-        if (labelled := find_set(second)) is not None:
-            return DomainShift(FewShot.resolve(first), labelled)
+        if labelled is not None:
+            clean, noise = parse(first)
+            return DomainShift(FewShot.resolve(clean), labelled, noise)
         try:
             search = Ir.resolve(second)
         except UserError:

@@ -18,7 +18,7 @@ from thawbench.errors import UserError, unknown
 from thawbench.registry import noisers
 from thawbench.tasks import sampling
 from thawbench.tasks.fingerprint import fingerprint
-from thawbench.tasks.pool import Pool, unique
+from thawbench.tasks.pool import Pool, texts_of, unique
 from thawbench.tasks.text_noise import shown, spoilt, strength_of, version
 
 LABELS = "labels"
@@ -73,6 +73,15 @@ class TrainNoise:
             raise UserError(f"{name}{self.suffix}: {name} has scores and no classes; leave out {LABELS}")
 
 
+CLEAN = TrainNoise()
+
+
+def is_part(text: str) -> bool:
+    """Whether this is one noise and its strength, as it stands behind a set's name."""
+    match = _PART.fullmatch(text)
+    return match is not None and match[1] in _kinds()
+
+
 def parse(name: str) -> tuple[str, TrainNoise]:
     """The clean set's name, and its noise.
 
@@ -99,10 +108,14 @@ def train_noise(strengths: dict[str, float]) -> TrainNoise:
         UserError: no such noiser; the nearest names are given.
     """
     for kind in strengths:
-        if kind not in (LABELS, *noisers.names()):
-            raise unknown("noise", kind, (LABELS, *noisers.names()))
+        if kind not in _kinds():
+            raise unknown("noise", kind, _kinds())
     texts = sorted((kind, strength) for kind, strength in strengths.items() if kind != LABELS and strength)
     return TrainNoise(tuple(texts), strengths.get(LABELS, 0.0))
+
+
+def _kinds() -> tuple[str, ...]:
+    return (LABELS, *noisers.names())
 
 
 def spoil_texts(pool: Pool, texts: Sequence[tuple[str, float]]) -> Pool:
@@ -113,7 +126,7 @@ def spoil_texts(pool: Pool, texts: Sequence[tuple[str, float]]) -> Pool:
     pairs = tuple(  # there are none, or one a row
         replace(pair, a=row.input[0], b=row.input[1]) for pair, row in zip(pool.pairs, rows, strict=False)
     )
-    sides = (text for row in rows for text in ((row.input,) if isinstance(row.input, str) else row.input))
+    sides = (text for row in rows for text in texts_of(row.input))
     return replace(pool, labelled=rows, pairs=pairs, texts=unique(sides))
 
 

@@ -13,6 +13,7 @@ from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.labelled_set import Split, Splits
 from thawbench.tasks.set_catalog import named_set
 from thawbench.tasks.shift_measures import loss_metrics, losses
+from thawbench.tasks.train_noise import CLEAN, TrainNoise, parse
 
 _BASE = "snli"
 _PARTS = ("accuracy", "with_words", "without_words")
@@ -36,8 +37,9 @@ class WordShift(Fingerprinted):
     needs: ClassVar[Provides] = Provides.CLASSES
     corpus: ClassVar[None] = None
 
-    def __init__(self, few: FewShot) -> None:
+    def __init__(self, few: FewShot, noise: TrainNoise = CLEAN) -> None:
         self.few = few
+        self.noise = noise
 
     @classmethod
     def known(cls) -> tuple[str, ...]:
@@ -46,18 +48,19 @@ class WordShift(Fingerprinted):
 
     @classmethod
     def resolve(cls, body: str) -> Self:
-        """The task on one of the three, with n or without.
+        """The task on one of the three, with n or without, and with noise in the train rows or without.
 
         Raises:
             UserError: another set.
         """
-        few = FewShot.resolve(body)
+        clean, noise = parse(body)
+        few = FewShot.resolve(clean)
         if few.labelled.name not in cls.known():
             raise UserError(
                 f"{cls.family}/{body} names one set; name a second to test on, as in {cls.family}/{body}~imdb "
                 f"(alone stand {', '.join(cls.known())}, which are tested by their words)"
             )
-        return cls(few)
+        return cls(few, noise)
 
     @property
     def name(self) -> str:
@@ -66,8 +69,8 @@ class WordShift(Fingerprinted):
 
     @property
     def train(self) -> tuple[str, ...]:
-        """The set's own train rows."""
-        return self.few.train
+        """The set's own train rows, noisy if that was asked for."""
+        return (self.few.train[0] + self.noise.suffix,)
 
     @property
     def revision(self) -> str:

@@ -19,6 +19,21 @@ def test_a_train_set_that_holds_test_rows_is_named_with_how_many() -> None:
         assert leak(task, "rotten_tomatoes@100").startswith("rotten_tomatoes holds 731 of the 872")
 
 
+@pytest.mark.parametrize("train", ["rotten_tomatoes~typos-0.1", "rotten_tomatoes@100~labels-0.2~typos-0.1"])
+@pytest.mark.parametrize("task", ["fewshot/sst2", "noise/sst2:typos=0.1", "noise/sst2:train_labels=0.1"])
+def test_noise_on_either_side_hides_no_row(task: str, train: str) -> None:
+    assert leak(task, train) == f"rotten_tomatoes holds 731 of the 872 test rows of {task}; adapt to another set"
+
+
+@pytest.mark.parametrize(
+    "task", ["forgetting/ag_news@100+sst2@100", "two_classifiers/sst2@100+rotten_tomatoes@100", "shift/imdb@20~sst2"]
+)
+def test_of_several_sets_the_one_whose_rows_are_read_is_named(task: str) -> None:
+    said = f"rotten_tomatoes holds 731 of the 872 test rows of sst2 in {task}; adapt to another set"
+    assert leak(task, "rotten_tomatoes@100") == said
+    assert not leak(task, "emotion@100")
+
+
 @pytest.mark.parametrize(
     ("task", "train"), [("sts/STS16", "nli"), ("sts/STSBenchmark", "stsb"), ("fewshot/sst2@20", "sst2@20")]
 )

@@ -135,6 +135,35 @@ def test_the_same_domain_on_both_sides_drops_nothing_to_the_bit(pair: DomainShif
     assert (scores.scalars["drop"], scores.scalars["relative_drop"]) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("suffix", ["~labels-0.2", "~typos-0.1", "~case-1~labels-0.2"])
+def test_a_noisy_first_set_is_trained_on_and_the_same_clean_rows_are_asked(pair: DomainShift, suffix: str) -> None:
+    noisy = cast("DomainShift", resolve_task(f"shift/home@6{suffix}~away"))
+    said = ["home 0", "home 1", "away 0"]
+    clean = pair.evaluate(oracle(said), pair.load())
+
+    assert (noisy.name, noisy.train) == (f"shift/home@6{suffix}~away", (f"home@6{suffix}",))
+    assert noisy.fingerprint() == pair.fingerprint()
+    assert noisy.evaluate(oracle(said, head=f"home@6{suffix}"), noisy.load()) == clean
+    with pytest.raises(NotApplicableError, match=f"needs a head fitted on home@6{suffix}; there are home@6"):
+        noisy.evaluate(oracle(said), noisy.load())
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("home@6~typo-0.1~away", "unknown noise 'typo'; did you mean typos"),
+        ("home@6~typos-2~away", "typos of home@6~typos-2"),
+        ("home@6~away~labels-0.2", "malformed name 'home@6~away~labels-0.2'"),
+        ("home@6~labels-0.2", "names one set; name a second to test on, as in shift/home@6~labels-0.2~imdb"),
+    ],
+)
+def test_a_noise_that_is_none_or_stands_elsewhere_is_told_in_one_line(body: str, told: str) -> None:
+    with pytest.raises(UserError, match=told) as caught:
+        resolve_task(f"shift/{body}")
+    assert "\n" not in str(caught.value)
+
+
 def test_classes_go_by_name_whatever_their_order_in_either_set_and_in_the_head(
     tmp_path: Path, pair: DomainShift
 ) -> None:
@@ -300,6 +329,18 @@ def test_accuracy_is_taken_of_all_rows_of_those_with_the_words_and_of_those_with
     assert len(scores.rows) == 6
 
 
+@pytest.mark.usefixtures("words")
+def test_noise_in_the_train_rows_leaves_the_parts_of_the_test_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WordShift, "known", lambda: ("mine", "mine_biased", "mine_thinned"))
+    clean, noisy = (cast("WordShift", resolve_task(f"shift/mine_biased@20{end}")) for end in ("", "~labels-0.2"))
+    said = ["Her wife ran", "a cat"]
+
+    assert (noisy.name, noisy.train) == ("shift/mine_biased@20~labels-0.2", ("mine_biased@20~labels-0.2",))
+    assert noisy.evaluate(oracle(said, head=noisy.train[0]), noisy.load()) == clean.evaluate(
+        oracle(said, head=clean.train[0]), clean.load()
+    )
+
+
 # ---- whole cells: the embedded world, an encoder of two layers ------------------------------------------------------
 
 
@@ -324,6 +365,17 @@ def test_a_head_fitted_in_one_domain_is_measured_in_two(tiny_folder: Path, tmp_p
     assert value(frozen, "drop") == drop
     assert (value(majority, "shifted"), value(majority, "drop"), value(majority, "relative_drop")) == (0.5, 0.0, None)
     assert frozen.cell["adaptation"] == alone.cell["adaptation"]  # trained once for both
+
+
+def test_a_noisy_domain_is_another_adaptation_and_answers_the_same_rows(tiny_folder: Path, tmp_path: Path) -> None:
+    tasks = [f"shift/world/meals@20{noise}~world/films" for noise in ("", "~labels-0.4")]
+    clean, noisy = (run(tiny_folder, tmp_path, "frozen", task=task)["frozen"] for task in tasks)
+
+    assert noisy.status == "ok"
+    assert noisy.task == tasks[1]
+    assert noisy.cell["adaptation"] != clean.cell["adaptation"]
+    assert noisy.cell["task"]["fingerprint"] == clean.cell["task"]["fingerprint"]
+    assert value(noisy, "in_domain") != value(clean, "in_domain")
 
 
 def test_a_domain_against_itself_drops_nothing_though_an_encoder_is_asked_twice(
