@@ -1,6 +1,5 @@
 """The command line's face of the suite: progress while it runs, tables when it is done."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from thawbench.strategies.tuned import FOLDER
+from thawbench.suite.estimate import Basis, Costs, Estimate, basis_told, estimate, lasts, total
 from thawbench.suite.options import Settings
 from thawbench.suite.records import RecordStore
 from thawbench.suite.runner import Outcome, settled
@@ -51,34 +51,40 @@ def run_live(settings: Settings, console: Console) -> bool:
 
 
 def show_plan(settings: Settings, console: Console) -> None:
-    """Print what a run would do, by strategy and family of tasks. Nothing is written."""
+    """Print what a run would do and how long it would take, by strategy and family of tasks. Nothing is written."""
     plan = plan_of(settings)
     records = RecordStore(settings.results, read_only=True)
-    all_cells: Counter[tuple[str, str]] = Counter()
-    done: Counter[tuple[str, str]] = Counter()
-    adaptations: dict[tuple[str, str], set[str]] = {}
-    for cell in plan.cells:
-        group = (cell.strategy, cell.task.family)
-        record = records.read(cell.key)
-        all_cells[group] += 1
-        done[group] += bool(cell.reason) or (record is not None and settled(record, cell))
-        if not cell.reason:
-            adaptations.setdefault(group, set()).add(cell.adaptation.key)
-    header = ["strategy", "family", "cells", "done", "to run", "adaptations"]
-    rows = [
-        [*group, str(count), str(done[group]), str(count - done[group]), str(len(adaptations.get(group, ())))]
-        for group, count in all_cells.items()
-    ]
-    console.print(_table(header, rows))
-    total, finished = sum(all_cells.values()), sum(done.values())
+    recorded = {record.key: record for record in records.all()}
+    costs = Costs(recorded.values(), plan.backbone.weights_hash, plan.backbone.device)
+    known = ((cell, recorded.get(cell.key)) for cell in plan.cells)
+    done = {cell.key for cell, record in known if record is not None and settled(record, cell)}
+    found = estimate(plan.cells, done, costs)
+    header = ["strategy", "family", "cells", "done", "to run", "fits", "fitting", "measuring", "measured before"]
+    console.print(_table(header, [[*group, *_columns(part)] for group, part in found.items()]))
+    families = dict.fromkeys(family for _, family in found)
+    totals = {each: total(part for (_, family), part in found.items() if family == each) for each in families}
+    console.print()
+    console.print(_table(["family", *header[2:]], [[family, *_columns(part)] for family, part in totals.items()]))
+    whole = total(found.values())
     shared = sum(not cell.reason for cell in plan.cells)
-    backbone = f"{plan.backbone.name} in {plan.backbone.precision}"
     console.print(
-        f"{total} cells: {finished} done or not applicable, {total - finished} to run; "
-        f"{plan.adaptations} adaptations serve {shared} cells; backbone {backbone}",
+        f"{whole.cells} cells: {whole.done} done or not applicable, {whole.cells - whole.done} to run; "
+        f"{plan.adaptations} adaptations serve {shared} cells; "
+        f"backbone {plan.backbone.name} in {plan.backbone.precision}",
+        f"about {lasts(whole.seconds)} one after another on {plan.backbone.device}: {lasts(whole.fit_s)} of fitting "
+        f"and {lasts(whole.measure_s)} of measuring; {basis_told(whole)}"
+        if whole.seconds
+        else "nothing to run",
+        sep="\n",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _columns(part: Estimate) -> list[str]:
+    counts = [part.cells, part.done, part.cells - part.done, part.fits]
+    known = f"{100 * part.share(Basis.MEASURED):.0f} %" if part.seconds else ""
+    return [*map(str, counts), lasts(part.fit_s), lasts(part.measure_s), known]
 
 
 def show_search(
