@@ -1,9 +1,8 @@
 """The head that guesses hidden words, kept as it is while the encoder below it is tuned: what has pretraining lost?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
 import torch
@@ -40,17 +39,19 @@ class WordGuesser:
     """
 
     head: MlmHead
+    _known: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict, compare=False)
 
-    @classmethod
-    def of(cls, adapted: AdaptedEncoder, texts: Sequence[str]) -> Self:
+    @staticmethod
+    def of(adapted: AdaptedEncoder, texts: Sequence[str]) -> "WordGuesser":
         """The head that a step has tuned, else the checkpoint's own, else one that is fitted on the texts.
 
         Raises:
             NotApplicableError: the vectors come from no encoder, or no text has a word to hide.
         """
         encoder = Body.of(adapted.source).encoder
-        known = adapted.mlm_head if isinstance(adapted.mlm_head, MlmHead) else own_head(encoder)
-        return cls(known or fitted_head(encoder, tuple(texts)))
+        if isinstance(adapted.mlm_head, MlmHead):
+            return WordGuesser(adapted.mlm_head)
+        return _of_checkpoint(encoder, tuple(texts))
 
     def loss(self, adapted: Adapted, texts: Sequence[str]) -> float:
         """Cross-entropy in nats, the mean over the hidden words.
@@ -58,10 +59,18 @@ class WordGuesser:
         Raises:
             NotApplicableError: the vectors come from no encoder, or no text has a word to hide.
         """
-        return score_mlm(Body.of(encoder_of(adapted).source).encoder, self.head, texts).loss
+        encoder = Body.of(encoder_of(adapted).source).encoder
+        asked = encoder.key, tuple(texts)
+        if asked not in self._known:  # what freezes the encoder asks the same again and again
+            self._known[asked] = score_mlm(encoder, self.head, texts).loss
+        return self._known[asked]
 
 
 @lru_cache(maxsize=2)  # all that starts from a backbone is held against the same head
+def _of_checkpoint(encoder: Encoder, texts: tuple[str, ...]) -> WordGuesser:
+    return WordGuesser(own_head(encoder) or fitted_head(encoder, texts))
+
+
 def fitted_head(encoder: Encoder, texts: tuple[str, ...]) -> MlmHead:
     """A tied head for an encoder that has none, which is left as it is.
 
