@@ -92,6 +92,10 @@ def interquartile_mean(values: NDArray[np.float64], weights: NDArray[np.float64]
 
 
 def _middle_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    if (weights == weights.flat[0]).all():  # as nearly always; sorting alone takes a third of the time
+        upto = np.clip(np.linspace(0, 1, values.shape[-1] + 1), 0.25, 0.75)
+        plain: NDArray[np.float64] = np.sort(values, axis=-1) @ np.diff(upto) * 2
+        return plain
     order = np.argsort(values, axis=-1, kind="stable")
     ends = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
     upto = np.clip(ends, 0.25, 0.75) - 0.25

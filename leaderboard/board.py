@@ -85,7 +85,7 @@ def _section(records: Sequence[Record], references: Sequence[Reference]) -> Sect
         details=tuple((name.replace("_", " "), str(value)) for name, value in details.items()),
         overall=overall_of(tables),
         tables=tables,
-        problems=tuple(_problem(record) for record in sorted(records, key=_place) if record.status != "ok"),
+        problems=tuple(map(_problem, sorted((each for each in records if each.status != "ok"), key=_place))),
         costs=costs_of(records),
     )
 

@@ -6,10 +6,10 @@ All of it speaks of other seeds on these tasks, and not of other test rows: `mod
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from scipy.special import nctdtr, stdtrit
+from numpy.typing import NDArray
+from scipy.special import nctdtr, nctdtrinc, stdtrit
 
 from thawbench.leaderboard.paired_test import paired_tests
 from thawbench.leaderboard.statistics import Interval
@@ -52,17 +52,23 @@ class Comparison:
         return self.adjusted < LEVEL
 
 
-def compare_all(units: Units) -> tuple[Comparison, ...]:
-    """Every pair of strategies that has three seeds or more in common, or that no seed moves."""
+def compare_all(units: Units, *, power: bool = True) -> tuple[Comparison, ...]:
+    """Every pair of strategies that has three seeds or more in common, or that no seed moves.
+
+    Args:
+        power: say of each what difference would have shown, which is most of the work.
+    """
     first, second = np.triu_indices(len(units.strategies), 1)
     differences = (units.scores[first] - units.scores[second]) * (1 if units.up else -1)
     tests = paired_tests(differences, units.fixed[first] & units.fixed[second], units.members)
     chosen = np.flatnonzero(tests.enough).tolist()
     values, halves = tests.p[chosen].tolist(), tests.half_width()[chosen].tolist()
     level = LEVEL / max(1, len(chosen))
+    errors = tests.error[chosen] if power else np.zeros(len(chosen))
+    least = minimal_differences(errors, tests.freedom[chosen], level=level).tolist()
     found = []
-    for pair, p, adjusted, half in zip(chosen, values, holm(values), halves, strict=True):
-        mean, error = float(tests.mean[pair]), float(tests.error[pair])
+    for pair, p, adjusted, half, detectable in zip(chosen, values, holm(values), halves, least, strict=True):
+        mean = float(tests.mean[pair])
         found.append(
             Comparison(
                 units.strategies[first[pair]],
@@ -73,7 +79,7 @@ def compare_all(units: Units) -> tuple[Comparison, ...]:
                 p=p,
                 adjusted=adjusted,
                 seeds=int(tests.least[pair]) or None,
-                detectable=minimal_difference(error, float(tests.freedom[pair]), level=level) if error else None,
+                detectable=None if math.isnan(detectable) else detectable,
             )
         )
     return tuple(found)
@@ -91,17 +97,24 @@ def holm(values: Sequence[float]) -> tuple[float, ...]:
 
 def minimal_difference(error: float, freedom: float, *, level: float = LEVEL, power: float = POWER) -> float:
     """The true difference that a two-sided t test of this standard error finds with this probability."""
-    return _noncentrality(freedom, level, power) * error
+    return float(minimal_differences(np.array([error]), np.array([freedom]), level=level, power=power)[0])
 
 
-@cache
-def _noncentrality(freedom: float, level: float, power: float) -> float:
-    """Where the noncentral t exceeds the critical value with probability `power`."""
-    critical = float(stdtrit(freedom, 1 - level / 2))
-    low, high = 0.0, critical + 1
-    while nctdtr(freedom, high, critical) > 1 - power:
-        high *= 2
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if nctdtr(freedom, middle, critical) > 1 - power else (low, middle)
-    return high
+def minimal_differences(
+    errors: NDArray[np.float64], freedoms: NDArray[np.float64], *, level: float = LEVEL, power: float = POWER
+) -> NDArray[np.float64]:
+    """The same of many tests: (tests,); nan where the standard error is 0.
+
+    A test finds the noncentrality at which the noncentral t exceeds the critical value with probability `power`.
+    """
+    found = np.full(errors.shape, np.nan)
+    moving = errors > 0
+    freedom = freedoms[moving]
+    critical = stdtrit(freedom, 1 - level / 2)
+    where = nctdtrinc(freedom, 1 - power, critical)  # right to some five digits
+    step = 1e-4 * where
+    slope = (nctdtr(freedom, where + step, critical) - nctdtr(freedom, where, critical)) / step
+    for _ in range(3):  # each adds four
+        where -= (nctdtr(freedom, where, critical) - (1 - power)) / slope
+    found[moving] = where * errors[moving]
+    return found

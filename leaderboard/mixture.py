@@ -1,7 +1,6 @@
 """What no mean may mix: two versions of one task or one strategy, two runs that differ in more than their seeds,
 or two majors of one library."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -51,8 +50,13 @@ def refuse_mixed_libraries(records: Sequence[Record]) -> None:
         UserError: it is not so; all such libraries are listed, with the versions and a record of each.
     """
     majors: dict[str, dict[str, Record]] = {}
+    seen = set()
     for record in records:
-        for library, version in record.environment.packages.items():
+        packages = tuple(record.environment.packages.items())
+        if packages in seen:  # as nearly all of a folder have the same
+            continue
+        seen.add(packages)
+        for library, version in packages:
             majors.setdefault(library, {}).setdefault(version.partition(".")[0], record)
     mixtures = [
         f"{library} "
@@ -89,8 +93,8 @@ def grouped(records: Iterable[T], by: Callable[[T], Any]) -> dict[Any, list[T]]:
 
 
 def one_line(value: Any) -> str:
-    """The same text for the same plain JSON; a record has already checked that it is plain."""
-    return json.dumps(value, sort_keys=True)
+    """The same text for the same part of a record's cell, whose keys are in order; `repr` is the fastest to tell."""
+    return repr(value)
 
 
 def _without_seeds(record: Record) -> Mapping[str, Any]:

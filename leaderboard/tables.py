@@ -172,7 +172,7 @@ def _best(units: Units, contenders: Sequence[Row], at: int) -> frozenset[str]:
     """Who has the best score in one column, and who cannot be told apart from it there."""
     means = {row.strategy: _mean(row.entries[at]) for row in contenders}
     first = (max if units.up else min)(means.values(), default=math.nan)
-    return best_with_ties([name for name, mean in means.items() if mean == first], compare_all(units))
+    return best_with_ties([name for name, mean in means.items() if mean == first], compare_all(units, power=False))
 
 
 def _aggregates(

@@ -68,7 +68,8 @@ def units_of(
     Args:
         records: all of the table; those of other strategies and tasks are passed over.
     """
-    records = [record for record in records if record.strategy in strategies and record.task in tasks]
+    wanted = {(strategy, task) for strategy in strategies for task in tasks}
+    records = [record for record in records if (record.strategy, record.task) in wanted]
     cells = grouped(records, lambda record: (record.strategy, record.task))
     samples = {task: sorted(seeds) for task, seeds in _samples(records).items()}
     dealt = [len(group) for group in cells.values() if "sample" not in group[0].draws]
@@ -104,11 +105,11 @@ def _mean(values: Sequence[float | None]) -> float:
 def _strata(records: Sequence[Record], tasks: Sequence[str]) -> tuple[int, ...]:
     """Tasks joined by any train set that they share, directly or through others."""
     strata: list[set[str]] = []
+    by_task = grouped(records, lambda record: record.task)
     for task in tasks:
         drawn_on = {
             step["train"]["name"].partition("@")[0] if step.get("train") else ""  # drawn on no rows: one for all tasks
-            for record in records
-            if record.task == task
+            for record in by_task.get(task, ())
             for step in record.cell["adaptation"]["steps"]
             if step.get("train") or step["seeds"]
         }

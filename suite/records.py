@@ -7,12 +7,13 @@ each with its sum (`checked_lines`). This module needs neither torch nor mteb.
 
 import contextlib
 import dataclasses
+import gc
 import hashlib
 import json
 import math
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -149,8 +150,9 @@ class Record:
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cell", json.loads(canonical_json(self.cell)))
-        if self.key != key_of(self.cell):
+        spelled = canonical_json(self.cell)
+        object.__setattr__(self, "cell", json.loads(spelled))
+        if self.key != hashlib.sha256(spelled.encode()).hexdigest():
             raise ValueError("key is not the SHA-256 of cell")
         _check_cell(self.cell)
         if self.status == "ok" and (self.main is None or self.main.value is None):
@@ -275,7 +277,8 @@ class RecordStore:
         """Every whole record, by key."""
         single = {path.stem for path in self._records.glob("??/*.json")}
         keys = sorted(single | self._packed.keys())
-        found = (self.read(key) if key in single else self._packed[key] for key in keys)
+        with _uncollected():
+            found = [self.read(key) if key in single else self._packed[key] for key in keys]
         return [record for record in found if record is not None]
 
     def compact(self) -> tuple[Path, int]:
@@ -345,15 +348,28 @@ def read_packed(path: Path) -> tuple[dict[str, Record], tuple[str, ...]]:
     """
     found: dict[str, Record] = {}
     damaged = []
-    for line in read_lines(path):
-        try:
-            if line.damage:
-                raise DamagedRecordError(line.damage)
-            record = _decoded(line.content, f"{path}, line {line.number}")
-            found[record.key] = record
-        except DamagedRecordError as error:
-            damaged.append(str(error))
+    with _uncollected():
+        for line in read_lines(path):
+            try:
+                if line.damage:
+                    raise DamagedRecordError(line.damage)
+                record = _decoded(line.content, f"{path}, line {line.number}")
+                found[record.key] = record
+            except DamagedRecordError as error:
+                damaged.append(str(error))
     return found, tuple(damaged)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No looking for cycles while many objects are made that have none: it takes longer than making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def published(record: Record) -> Record:
