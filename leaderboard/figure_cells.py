@@ -1,0 +1,143 @@
+"""What figures read of records: the scores of each strategy on each task, and curves averaged over seeds."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.statistics import Interval, Summary, summarise, t_interval
+from thawbench.suite.records import Record
+
+Reading = Callable[[Record], float | None]
+_MOST_GAPS = 6
+
+
+@dataclass(frozen=True)
+class Run:
+    """One score; `sample` is None where the sample seed does not move it."""
+
+    sample: int | None
+    value: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One strategy on one task.
+
+    Attributes:
+        runs: those that have a score, by seeds.
+        asked: all that there are.
+        drawn: a seed moves it.
+    """
+
+    strategy: str
+    control: bool
+    task: str
+    runs: tuple[Run, ...]
+    asked: int
+    drawn: bool
+
+    @property
+    def summary(self) -> Summary | None:
+        """None if a run has no score: a mean over those that survived would flatter."""
+        return summarise([run.value for run in self.runs]) if self.runs and len(self.runs) == self.asked else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """95 %, of the mean over seeds."""
+        return None if self.summary is None else t_interval(self.summary)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mean over `n` runs, with its interval of 95 %."""
+
+    x: float
+    mean: float
+    interval: Interval | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One strategy along an axis; None where it has a gap."""
+
+    strategy: str
+    control: bool
+    points: tuple[Point | None, ...]
+
+    @property
+    def there(self) -> tuple[Point, ...]:
+        """The points that are no gaps."""
+        return tuple(point for point in self.points if point is not None)
+
+    @property
+    def stretches(self) -> list[list[Point]]:
+        """Points without a gap between them, to be joined by a line."""
+        found: list[list[Point]] = [[]]
+        for point in self.points:
+            if point is not None:
+                found[-1].append(point)
+            elif found[-1]:
+                found.append([])
+        return [stretch for stretch in found if stretch]
+
+
+def main_score(record: Record) -> float | None:
+    """What boards show."""
+    return record.main.value if record.status == "ok" and record.main is not None else None
+
+
+def metric_score(name: str) -> Reading:
+    """A metric by its name."""
+
+    def score(record: Record) -> float | None:
+        metric = record.metric(name) if record.status == "ok" else None
+        return None if metric is None else metric.value
+
+    return score
+
+
+def cells_of(records: Sequence[Record], reading: Reading = main_score) -> tuple[Cell, ...]:
+    """Every cell, by task and strategy, whatever the order of the records."""
+    groups = grouped(sorted(records, key=_by_seeds), lambda record: (record.task, record.strategy))
+    cells = []
+    for (task, strategy), group in sorted(groups.items()):
+        scores = [(record, reading(record)) for record in group]
+        runs = tuple(
+            Run(record.seeds.sample if "sample" in record.draws else None, value)
+            for record, value in scores
+            if value is not None
+        )
+        cells.append(Cell(strategy, group[0].control, task, runs, len(group), any(record.draws for record in group)))
+    return tuple(cells)
+
+
+def curve_points(records: Sequence[Record], name: str) -> tuple[Point, ...]:
+    """The curve of this name, averaged over the records of one cell; empty unless each has it at the same x."""
+    curves = [curve for record in records if record.status == "ok" for curve in record.curves if curve.name == name]
+    if len(curves) != len(records) or len({curve.x for curve in curves}) != 1:
+        return ()
+    found = []
+    for x, *values in zip(curves[0].x, *(curve.y for curve in curves), strict=True):
+        summary = summarise(values)
+        found.append(Point(x, summary.mean, t_interval(summary), summary.n))
+    return tuple(found)
+
+
+def gaps_note(cells: Sequence[Cell]) -> str:
+    """Which cells are not shown, and how many of their runs have a score; empty if there are none."""
+    gaps = [
+        f"{cell.strategy} on {cell.task} ({len(cell.runs)} of {cell.asked})" for cell in cells if cell.summary is None
+    ]
+    more = f", and {len(gaps) - _MOST_GAPS} more" if len(gaps) > _MOST_GAPS else ""
+    return f"Gaps, as not every run has a score: {', '.join(gaps[:_MOST_GAPS])}{more}." if gaps else ""
+
+
+def natural(name: str) -> tuple[str | int, ...]:
+    """A key that puts `sst2@20` before `sst2@100`."""
+    return tuple(int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", name)))
+
+
+def _by_seeds(record: Record) -> tuple[int, int, int, str]:
+    return (record.seeds.sample, record.seeds.init, record.seeds.order, record.key)

@@ -1,0 +1,113 @@
+"""Score against the seconds of a fit, and which strategies no other beats in both."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from thawbench.leaderboard.costs import costs_of
+from thawbench.leaderboard.figure_cells import Cell, cells_of, natural
+from thawbench.leaderboard.figure_dots import Dot, draw_dots
+from thawbench.leaderboard.figure_lines import INTERVALS
+from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
+from thawbench.leaderboard.figure_style import themed
+from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.paired_test import LEAST_SEEDS
+from thawbench.leaderboard.picture_page import Ink
+from thawbench.leaderboard.statistics import Interval
+from thawbench.suite.records import Record
+
+LEAST_S = 0.1
+"""Seconds below which a fit is shown as taking so long: a logarithm has no 0."""
+_FEWEST = 3
+_MOST_PANELS = 6
+
+
+@dataclass(frozen=True)
+class CostPanel:
+    """One task.
+
+    Attributes:
+        dots: mean seconds of a fit, and 100 times the mean score.
+        frontier: the contenders that none beats, from the cheapest on.
+        few: strategies left out, as they have fewer than three runs where others have more.
+    """
+
+    task: str
+    metric: str
+    dots: tuple[Dot, ...]
+    frontier: tuple[Dot, ...]
+    few: tuple[str, ...]
+
+
+def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
+    """The tasks that most strategies have a score on, few-shot tasks first, and of equals the first by name."""
+    found = []
+    for task, members in sorted(grouped(records, lambda record: record.task).items()):
+        mains = [record.main for record in members if record.main is not None]
+        directions = {main.direction for main in mains}
+        if len(directions) != 1 or directions == {"none"}:
+            continue
+        cells = [cell for cell in cells_of(members) if cell.summary is not None]
+        repeated = [cell for cell in cells if cell.asked >= LEAST_SEEDS or not cell.drawn]
+        shown = repeated if len(repeated) >= _FEWEST else cells
+        seconds = {cost.strategy: cost.fit_s for cost in costs_of(members)}
+        dots = tuple(_dot(cell, cell.summary.mean, seconds[cell.strategy]) for cell in shown if cell.summary)
+        if len(dots) >= _FEWEST:
+            frontier = pareto(dots, up=directions == {"up"})
+            few = tuple(cell.strategy for cell in cells if cell not in shown)
+            found.append(CostPanel(task, min(main.name for main in mains), dots, frontier, few))
+    found.sort(key=lambda panel: (not panel.task.startswith("fewshot/"), -len(panel.dots), panel.task))
+    return tuple(sorted(found[:_MOST_PANELS], key=lambda panel: natural(panel.task)))
+
+
+def _dot(cell: Cell, mean: float, seconds: float) -> Dot:
+    interval = cell.interval if cell.asked >= LEAST_SEEDS else None
+    shown = None if interval is None else Interval(100 * interval.low, 100 * interval.high)
+    return Dot(cell.strategy, cell.control, max(LEAST_S, seconds), 100 * mean, y_interval=shown)
+
+
+def pareto(dots: Sequence[Dot], *, up: bool = True) -> tuple[Dot, ...]:
+    """Those that no other beats in one of the two without being beaten in the other; controls do not count."""
+    best = -math.inf
+    found = []
+    for dot in sorted((dot for dot in dots if not dot.control), key=lambda dot: (dot.x, -dot.y if up else dot.y)):
+        score = dot.y if up else -dot.y
+        if score > best:
+            best = score
+            found.append(dot)
+    return tuple(found)
+
+
+@themed
+def draw_costs(panels: Sequence[CostPanel], ink: Ink) -> Figure:
+    """A panel a task; the line is the frontier, which only means decide."""
+    names = [dot.strategy for panel in panels for dot in panel.dots]
+    notes = [
+        (
+            f"{INTERVALS} Line: the strategies that no other beats in both, by their means; controls (grey) do not "
+            f"count. Seconds are those of one fit as of a cold cache, on the machine that ran it; below {LEAST_S:g} "
+            "s they are shown there."
+        ),
+        _few_note(panels),
+        f"The {len(panels)} tasks with the most strategies." if len(panels) == _MOST_PANELS else "",
+    ]
+    sheet = Sheet(
+        ink, "Score against cost", [height_for(len(panel.dots), 2.2) for panel in panels], columns=2, width=2.7,
+        margins=Margins(right=width_of(names)), notes=notes,
+    )  # fmt: skip
+    for place, panel in enumerate(panels):
+        axes = draw_dots(
+            sheet, place, panel.task, panel.dots, ("seconds of a fit", f"{panel.metric} × 100"), scale="log"
+        )
+        axes.step(
+            [dot.x for dot in panel.frontier], [dot.y for dot in panel.frontier], where="post", color=ink.text,
+            linewidth=0.8, alpha=0.6, zorder=1,
+        )  # fmt: skip
+    return sheet.figure
+
+
+def _few_note(panels: Sequence[CostPanel]) -> str:
+    told = [f"{', '.join(panel.few)} on {panel.task}" for panel in panels if panel.few]
+    return f"Left out, with fewer than {LEAST_SEEDS} runs: {'; '.join(told)}." if told else ""

@@ -1,0 +1,229 @@
+"""The first figure: score against the number of labelled rows, in domain and shifted, and where tuning overtakes."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from thawbench.leaderboard.figure_cells import (
+    Cell,
+    Line,
+    Point,
+    Reading,
+    cells_of,
+    gaps_note,
+    main_score,
+    metric_score,
+)
+from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
+from thawbench.leaderboard.figure_overtaking import Overtaking, overtaking_of
+from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
+from thawbench.leaderboard.figure_style import look_of, themed
+from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.picture_page import Ink
+from thawbench.suite.records import Record
+
+TUNED, FROZEN = "finetune", "frozen"
+_IN_DOMAIN = re.compile(r"fewshot/(?P<set>[^@:]+)@(?P<n>\d+)")
+_SHIFTED = re.compile(r"shift/(?P<set>[^@:~]+)@(?P<n>\d+)~(?P<other>[^~:]+)")
+
+
+@dataclass(frozen=True)
+class SizePanel:
+    """One set at its sizes, or one set tested on another.
+
+    Attributes:
+        other: the set that it is tested on; empty in domain.
+        lines: strategies with a score at two sizes or more, the best at the greatest n first.
+        single: those that have one at one size alone.
+        gaps: cells without a mean.
+        overtakings: of every strategy that is no control over `FROZEN`.
+    """
+
+    train: str
+    other: str
+    metric: str
+    chance: float | None
+    sizes: tuple[int, ...]
+    lines: tuple[Line, ...]
+    single: tuple[str, ...]
+    gaps: tuple[Cell, ...]
+    overtakings: tuple[Overtaking, ...]
+
+    @property
+    def title(self) -> str:
+        """What was learnt, and where it was tested."""
+        return f"{self.train} → {self.other}, shifted" if self.other else f"{self.train}, in domain"
+
+
+def size_panels(records: Sequence[Record]) -> tuple[SizePanel, ...]:
+    """A panel for each set that two sizes or more were measured of, in domain first and then on other sets."""
+    found = [
+        *_panels(records, _IN_DOMAIN, main_score),
+        *_panels(records, _SHIFTED, metric_score("shifted")),
+    ]
+    return tuple(sorted(found, key=lambda panel: (panel.train, panel.other)))
+
+
+@themed
+def draw_sizes(panels: Sequence[SizePanel], ink: Ink) -> Figure:
+    """Means over seeds with t intervals; below the curves, where tuning overtakes freezing."""
+    labels = max(len(panel.lines) for panel in panels)
+    right = width_of([line.strategy for panel in panels for line in panel.lines])
+    notes = [
+        (
+            f"{INTERVALS} Dots: the best constant answer. Triangle and band: the n at which {TUNED} overtakes "
+            f"{FROZEN}, and its 95 % interval. Differences are paired by sample seed and taken to go straight in "
+            "log n between sizes; the interval is where their mean is not told from 0 (Student's test, inverted)."
+        ),
+        _absent(panels),
+        _single(panels),
+        gaps_note([cell for panel in panels for cell in panel.gaps]),
+    ]
+    sheet = Sheet(
+        ink, "Score against labelled rows", [height_for(labels, 2.4)] * len(panels), columns=2,
+        width=2.7, margins=Margins(right=right), notes=notes,
+    )  # fmt: skip
+    for place, panel in enumerate(panels):
+        main = next((each for each in panel.overtakings if each.first == TUNED), None)
+        told = f"{TUNED} over {FROZEN}: " + ("too few sizes and seeds in common" if main is None else main.told)
+        lines = Panel(
+            panel.title,
+            told,
+            "labelled rows n",
+            f"{panel.metric} × 100",
+            panel.lines,
+            chance=panel.chance,
+            logarithmic=True,
+        )
+        axes = draw_panel(sheet, place, lines, ticks=panel.sizes)
+        if main is not None:
+            _mark(axes, main, ink)
+    return sheet.figure
+
+
+@themed
+def draw_overtakings(panels: Sequence[SizePanel], ink: Ink) -> Figure:
+    """For every strategy the n at which it overtakes the frozen encoder, a row each."""
+    panels = [panel for panel in panels if panel.overtakings]
+    names = [each.first for panel in panels for each in panel.overtakings]
+    notes = [
+        (
+            f"Where each strategy overtakes {FROZEN}: paired by sample seed, straight in log n between sizes; 95 % by "
+            "inverting Student's test (Fieller). An arrow: the sizes measured do not bound it."
+        )
+    ]
+    sheet = Sheet(
+        ink, f"The n at which a strategy overtakes {FROZEN}",
+        [0.12 + 0.24 * len(panel.overtakings) for panel in panels], columns=1,
+        width=3.2, margins=Margins(left=width_of(names), right=3.0), notes=notes,
+    )  # fmt: skip
+    for place, panel in enumerate(panels):
+        _forest(sheet, place, panel, ink)
+    return sheet.figure
+
+
+def _panels(records: Sequence[Record], pattern: re.Pattern[str], reading: Reading) -> list[SizePanel]:
+    named = [(match, record) for record in records if (match := pattern.fullmatch(record.task))]
+    places = {record.task: (match["set"], match.groupdict().get("other") or "") for match, record in named}
+    sized = [record for _, record in named]
+    found = []
+    for (train, other), members in sorted(grouped(sized, lambda record: places[record.task]).items()):
+        panel = _panel(train, other, members, {match.string: int(match["n"]) for match, _ in named}, reading)
+        if panel.lines:
+            found.append(panel)
+    return found
+
+
+def _panel(train: str, other: str, records: Sequence[Record], sizes: Mapping[str, int], reading: Reading) -> SizePanel:
+    cells = cells_of(records, reading)
+    known = sorted({sizes[cell.task] for cell in cells})
+    by_strategy: dict[str, dict[int, Cell]] = {}
+    for cell in cells:
+        if cell.summary is not None:
+            by_strategy.setdefault(cell.strategy, {})[sizes[cell.task]] = cell
+    lines = [_line(group, known) for group in by_strategy.values() if len(group) > 1]
+    mains = [record.main for record in records if record.main is not None]
+    metric = min((main.name for main in mains), default="score")
+    chances = {main.chance for main in mains}
+    frozen = by_strategy.get(FROZEN, {})
+    contenders = [group for name, group in sorted(by_strategy.items()) if name != FROZEN]
+    up = all(main.direction != "down" for main in mains)
+    found = [overtaking_of(group, frozen, up=up) for group in contenders if not next(iter(group.values())).control]
+    return SizePanel(
+        train,
+        other,
+        metric,
+        chances.pop() if len(chances) == 1 else None,
+        tuple(known),
+        tuple(sorted(lines, key=lambda line: (-line.there[-1].mean, line.strategy))),
+        tuple(name for name, group in sorted(by_strategy.items()) if len(group) == 1),
+        tuple(cell for cell in cells if cell.summary is None),
+        tuple(sorted((each for each in found if each is not None), key=lambda each: (each.at, each.first))),
+    )
+
+
+def _line(cells: Mapping[int, Cell], sizes: Sequence[int]) -> Line:
+    some = next(iter(cells.values()))
+    return Line(some.strategy, some.control, tuple(_point(n, cells.get(n)) for n in sizes))
+
+
+def _point(n: int, cell: Cell | None) -> Point | None:
+    if cell is None or cell.summary is None:
+        return None
+    return Point(float(n), cell.summary.mean, cell.interval, cell.summary.n)
+
+
+def _mark(axes: Axes, found: Overtaking, ink: Ink) -> None:
+    """A triangle on the axis at the n, and a band over what the interval holds of the panel."""
+    colour = look_of(found.first, False, ink).colour
+    low, high = axes.get_xlim()
+    if found.interval is not None and (found.interval.low or found.interval.high < math.inf):
+        axes.axvspan(max(found.interval.low, low), min(found.interval.high, high), color=colour, alpha=0.1, linewidth=0)
+    if 0 < found.at < math.inf:
+        axes.axvline(found.at, color=colour, linewidth=0.8, linestyle=(0, (4, 3)))
+        axes.plot(
+            found.at, 0, marker="^", color=colour, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False
+        )
+
+
+def _forest(sheet: Sheet, place: int, panel: SizePanel, ink: Ink) -> None:
+    sizes = [size for each in panel.overtakings for size in each.sizes]
+    least, most = min(sizes), max(sizes)
+    low, high = least / 1.25, most * 1.25
+    axes = sheet.panel(place, panel.title)
+    axes.grid(axis="y", visible=False)
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(len(panel.overtakings) - 0.5, -0.5)
+    axes.minorticks_off()
+    axes.set_xticks(sorted(set(sizes)), [str(size) for size in sorted(set(sizes))])
+    axes.set_yticks(range(len(panel.overtakings)), [""] * len(panel.overtakings))
+    axes.set_xlabel("labelled rows n", fontsize=8)
+    for row, each in enumerate(panel.overtakings):
+        look = look_of(each.first, False, ink)
+        sheet.name(axes, row, each.first, look.colour)
+        if each.interval is not None:
+            ends = (max(each.interval.low, low), min(each.interval.high, high))
+            axes.plot(ends, [row, row], color=look.colour, linewidth=1.4, alpha=0.6, solid_capstyle="butt")
+            for end, marker, open_ in ((low, "<", not each.interval.low), (high, ">", each.interval.high == math.inf)):
+                if open_:
+                    axes.plot(end, row, marker=marker, color=look.colour, markersize=4, clip_on=False)
+        if 0 < each.at < math.inf:
+            axes.plot(each.at, row, marker=look.marker, color=look.colour, markersize=6)
+        sheet.beside(axes, row, f"{each.told}, {each.seeds} seeds")
+
+
+def _absent(panels: Sequence[SizePanel]) -> str:
+    lacking = sorted({panel.train for panel in panels} - {panel.train for panel in panels if panel.other})
+    if not lacking:
+        return ""
+    return f"Not shown, for there are no shifted scores at two sizes or more: {', '.join(lacking)}."
+
+
+def _single(panels: Sequence[SizePanel]) -> str:
+    told = [f"{panel.title}: {', '.join(panel.single)}" for panel in panels if panel.single]
+    return f"At one size alone, and so without a curve: {'; '.join(told)}." if told else ""
