@@ -144,11 +144,8 @@ def _told(part: PartVerdict) -> str:
     lead = f"Effect {score(part.effect.value)} ({held}), from {records}, {part.effect.count} {part.effect.unit}."
     if part.outcome != "undecided":
         return lead
-    if part.needed is None:
-        return (
-            f"{lead} Undecided: no number of {part.effect.unit} up to 1000 would tell this from {part.part.smallest:g}."
-        )
-    return f"{lead} Undecided: about {part.needed} {part.effect.unit} would decide it, with a probability of 80 %."
+    needed = f"more than {MOST}" if part.needed is None else f"about {part.needed}"
+    return f"{lead} Undecided: it would take {needed} {part.effect.unit} to decide it with a probability of 80 %."
 
 
 def _lines(part: PartVerdict) -> Grid:
