@@ -263,6 +263,42 @@ def check(
 
 
 @app.command()
+def claims(
+    results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
+    folder: Annotated[
+        Path | None, typer.Option(help="the folder of claims, a TOML file each [those that are published]")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="a page to write as well, such as CLAIMS.md")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="write nothing; exit code 1 if the page is stale [--out CLAIMS.md]")
+    ] = False,
+) -> None:
+    """Say what a folder of records makes of each claim: supported, refuted or undecided, and what would decide it.
+
+    A claim is a sentence of a paper, and the comparison that decides it. Effects are times 100; more of them speaks for
+    the claim, and those up to `Beyond` do not matter. The page has each claim's source, tasks and missing cells, with
+    the commands that run these. `pytest suite/ -m claims --results DIR` shows every claim as a test.
+
+    `thawbench claims --results leaderboard/records/served --out CLAIMS.md`
+    """
+    from thawbench.leaderboard.claim_statement import FOLDER
+    from thawbench.leaderboard.claims import judge_folder
+    from thawbench.suite.claim_check import check_names
+
+    judged = judge_folder(results, folder or FOLDER, check_names)
+    for damage in judged.damaged:
+        print(f"note: a damaged record is left out: {damage}")
+    print(judged.table())
+    page = judged.page(out or Path("CLAIMS.md"))
+    if check and page.stale:
+        print(f"{page.path} is stale; renew it: thawbench claims --results {results} --out {page.path}")
+        raise typer.Exit(1)
+    if out and not check:
+        page.write()
+        print(f"wrote {page.path}")
+
+
+@app.command()
 def leaderboard(
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
     out: Annotated[
