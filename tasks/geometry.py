@@ -26,7 +26,7 @@ from thawbench.tasks.word_spaces import DrawnSpaces, WordSpaces, choose_words, r
 
 _AXIS = "layer"
 _MOST = 5000
-"""Texts at most: `rsa` and `cka` compare all with all, and take 28 bytes a pair. As many tokens as Merchant et al."""
+"""Texts at most: `rsa` and `cka` compare all with all, and take 25 bytes a pair. As many tokens as Merchant et al."""
 _METRICS = tuple(
     Metric(name, "none", lower=lower, upper=upper, main=name == "anisotropy")
     for name, lower, upper in (
