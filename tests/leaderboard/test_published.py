@@ -1,9 +1,11 @@
 """What is published is what the published records give."""
 
 import re
+import shutil
 from pathlib import Path
 
 from thawbench.leaderboard.publish import edition_of
+from thawbench.suite.records import RecordStore
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "leaderboard" / "records" / "served"
@@ -16,6 +18,18 @@ def test_the_committed_boards_are_made_from_the_committed_records() -> None:
     assert [page.path.name for page in edition.pages if page.stale] == []
 
 
+def test_the_same_boards_are_made_from_the_records_in_one_file(tmp_path: Path) -> None:
+    shutil.copytree(RECORDS, tmp_path / "served")
+    _, count = RecordStore(tmp_path / "served").compact()
+    edition = edition_of(tmp_path / "served", [ROOT / "LEADERBOARD.md"], [ROOT / "README.md"])
+
+    assert [path.name for path in (tmp_path / "served").rglob("*") if path.is_file()] == ["records.jsonl"]
+    assert f"{count} records" in edition.pages[0].text
+    assert [page.path.name for page in edition.pages if page.stale] == []
+
+
 def test_published_records_hold_no_text_of_a_row() -> None:
-    for path in RECORDS.rglob("*.json"):
+    paths = [path for path in RECORDS.rglob("*") if path.suffix in (".json", ".jsonl")]
+    assert paths
+    for path in paths:
         assert not re.search(r'"(text|sentence1|premise|hypothesis)"', path.read_text(encoding="utf-8")), path
