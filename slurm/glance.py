@@ -1,9 +1,15 @@
-"""Records at a glance: the few fields that a sweep needs of each, many thousands in a second."""
+"""Records at a glance: the few fields that a sweep needs of each, many thousands in a second.
+
+What was seen of a folder `records/<two hex digits>` is kept in `sweep/glances`, and holds as long as the folder has
+not changed: each record comes into it by a rename, which the folder's time shows.
+"""
 
 import contextlib
 import json
 import os
+import secrets
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +39,13 @@ class Glance:
         return self.status in ("failed", "timeout")
 
 
+_SETTLED_NS = 3_000_000_000
+"""A folder that has just changed may change again within one tick of its file system's clock."""
+
+_SMALL = 65536
+
 _TOP = ("status", "strategy", "task", "family", "backbone", "attempts", "reason")
+"""The fields between the key and the seconds, in their order."""
 
 
 class Glances:
@@ -42,6 +54,7 @@ class Glances:
     def __init__(self, results: Path) -> None:
         self._results = results
         self._folder = results / "records"
+        self._kept = results / "sweep" / "glances"
 
     def get(self, key: str) -> Glance | None:
         """The record of this key, or None."""
@@ -65,12 +78,29 @@ class Glances:
 
     def _single(self) -> Iterator[Glance]:
         for folder in _entries(self._folder):
-            if len(folder.name) != 2:
-                continue
-            for entry in _entries(folder.path):
-                key, dot, kind = entry.name.partition(".")
-                if dot and kind == "json" and (found := _read(entry.path, key)) is not None:
-                    yield found
+            if len(folder.name) == 2:
+                yield from self._of(folder)
+
+    def _of(self, folder: os.DirEntry[str]) -> list[Glance]:
+        """Those of one folder."""
+        changed = os.stat(folder.path).st_mtime_ns  # before it is looked at: what comes in between is seen next time
+        head = f"{changed}\n"
+        kept = self._kept / f"{folder.name}.jsonl"
+        with contextlib.suppress(OSError, ValueError), kept.open(encoding="utf-8") as file:
+            if file.readline() == head:
+                return [_of_line(line) for line in file]
+        found = []
+        for entry in _entries(folder.path):
+            key, dot, kind = entry.name.partition(".")
+            if dot and kind == "json" and (glance := _read(entry.path, key)) is not None:
+                found.append(glance)
+        if self._kept.parent.is_dir() and time.time_ns() - changed > _SETTLED_NS:
+            with contextlib.suppress(OSError, ValueError):
+                self._kept.mkdir(exist_ok=True)
+                fresh = kept.with_name(f".{kept.name}.{secrets.token_hex(4)}.tmp")
+                fresh.write_text(head + "".join(map(_line_of, found)), encoding="utf-8")
+                os.replace(fresh, kept)
+        return found
 
 
 def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
@@ -87,7 +117,9 @@ def _read(path: Path | str, key: str) -> Glance | None:
     except OSError:
         return None
     try:
-        content = os.read(descriptor, os.fstat(descriptor).st_size)
+        content = os.read(descriptor, _SMALL)
+        while len(content) % _SMALL == 0 and (more := os.read(descriptor, _SMALL)):
+            content += more
     except OSError:
         return None
     finally:
@@ -109,9 +141,29 @@ def _at_a_glance(content: bytes, key: str) -> Glance:
     usage = content.index(b'\n "usage": {')
     return _glance(
         key,
-        [json.loads(_line(content, f'\n "{name}": '.encode(), 0)) for name in _TOP],
-        json.loads(_line(content, b'\n  "wall_s": ', usage)),
+        [_value(_line(content, start, 0)) for start in _STARTS],
+        float(_line(content, b'\n  "wall_s": ', usage)),
     )
+
+
+_STARTS = tuple(f'\n "{name}": '.encode() for name in _TOP)
+
+
+def _value(line: bytes) -> object:
+    """JSON of one line; most are strings with nothing to unescape in them."""
+    if line[:1] == b'"' and b"\\" not in line:
+        return line[1:-1].decode()
+    return json.loads(line)
+
+
+def _line_of(found: Glance) -> str:
+    """A glance in one line."""
+    return json.dumps([found.key, *(getattr(found, name) for name in _TOP), found.wall_s]) + "\n"
+
+
+def _of_line(line: str) -> Glance:
+    key, *top, wall_s = json.loads(line)
+    return _glance(key, top, wall_s)
 
 
 def _line(content: bytes, start: bytes, after: int) -> bytes:

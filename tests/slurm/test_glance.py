@@ -1,6 +1,7 @@
 """Records at a glance say what the whole records say."""
 
 import json
+import os
 from pathlib import Path
 
 from records_by_hand import make_record
@@ -47,6 +48,29 @@ def test_a_record_in_another_layout_is_read_all_the_same(tmp_path: Path) -> None
     assert Glances(tmp_path).get(record.key) == before
     assert before is not None
     assert before.wall_s == 2.5
+
+
+def test_what_was_seen_is_kept_until_its_folder_changes(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    record = make_record("frozen", status="failed", why="no\nway")
+    store.write(record)
+    (tmp_path / "sweep").mkdir()
+    folder = store.path(record.key).parent
+    kept = tmp_path / "sweep" / "glances" / f"{folder.name}.jsonl"
+    first = list(Glances(tmp_path).all())
+    assert not kept.exists()  # the folder has just changed
+    os.utime(folder, (1000, 1000))
+    assert list(Glances(tmp_path).all()) == first
+    assert kept.exists()
+
+    store.path(record.key).write_text("unseen")
+    assert list(Glances(tmp_path).all()) == first
+    assert Glances(tmp_path).get(record.key) is None  # one by one they are always read
+
+    store.write(make_record("frozen"))
+    assert [found.status for found in Glances(tmp_path).all()] == ["ok"]
+    kept.write_text("damaged")
+    assert [found.status for found in Glances(tmp_path).all()] == ["ok"]
 
 
 def test_packed_records_are_seen_too_and_single_ones_go_before_them(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from thawbench.errors import UserError
 from thawbench.registry import strategies
 from thawbench.slurm import sweep as module
 from thawbench.slurm.commands import cancel, retry, run_sweep, show_logs
+from thawbench.slurm.devcluster import Cluster as DevCluster
 from thawbench.slurm.folder import SweepFolder
 from thawbench.slurm.ledger import Sent
 from thawbench.slurm.options import SweepOptions
@@ -452,3 +453,24 @@ def test_processes_of_this_machine_run_the_snapshot_and_leave_the_same_records(
     said = io.StringIO()
     show_logs(wanted.results, "moody sts/world seed=1", Console(file=said, width=200))
     assert "in a mood 1" in said.getvalue()
+
+
+@pytest.mark.slurm
+@pytest.mark.slow
+def test_two_nodes_leave_the_records_of_one_run(on_cluster: DevCluster, tmp_path: Path, tiny_folder: Path) -> None:
+    wanted = asked(tmp_path, tiny_folder, seeds="10")
+
+    good, said = run(wanted, "slurm", mem_gb=1.5, time=10)
+
+    expected = undisturbed(wanted, tmp_path / "plain")
+    found = records(wanted)
+    assert good, said
+    assert {key: (record.status, record.metrics) for key, record in found.items()} == {
+        key: (record.status, record.metrics) for key, record in expected.items()
+    }
+    folder = SweepFolder(wanted.results)
+    heads = [path.read_text().splitlines()[0] for path in folder.path.glob("*/logs/*.log")]
+    assert {head.split(" node ")[1].split()[0] for head in heads} <= set(on_cluster.nodes)
+    assert not folder.ledger().open_tasks()
+    assert run(wanted, "slurm")[0]
+    assert len(folder.ledger().sent) == 1
