@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -50,7 +51,7 @@ class Checkpoint:
 
     def save(self, run: str, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Replace the file. One that cannot be written is reported, and the old one stays: training goes on."""
-        beside = self.path.with_suffix(f".{os.getpid()}.tmp")
+        beside = self.path.with_suffix(f".{secrets.token_hex(6)}.tmp")  # a process of another node may have our number
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             save_file(dict(tensors), beside, {"run": run, "values": json.dumps(values)})

@@ -59,7 +59,10 @@ class AdaptationStore:
     def drop(self, adaptation: Adaptation) -> None:
         """Forget the adaptation's checkpoint; its trace stays."""
         self._memory.pop(adaptation.key, None)
-        shutil.rmtree(self._checkpoints / adaptation.key, ignore_errors=True)
+        gone = self._checkpoints / f".{adaptation.key}.{secrets.token_hex(4)}.gone"
+        with contextlib.suppress(OSError):
+            (self._checkpoints / adaptation.key).rename(gone)  # whole or not there, for whoever reads it at this moment
+        shutil.rmtree(gone, ignore_errors=True)
 
     def _step(self, start: Adapted, adaptation: Adaptation) -> Adapted:
         key = adaptation.key
