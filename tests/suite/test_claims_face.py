@@ -27,4 +27,4 @@ def test_every_claim_is_a_test_and_nothing_is_run(tmp_path: Path) -> None:
     assert counts.get("passed", 0) == expected["supported"]
     assert counts.get("xfailed", 0) == expected["refuted"]
     assert counts.get("skipped", 0) == expected["undecided"]
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} <= {".benchmarks"}
