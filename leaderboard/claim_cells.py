@@ -43,39 +43,48 @@ class Cells:
     aside: tuple[Aside, ...]
 
 
-def cells_of(part: Part, records: Sequence[Record], readings: Sequence[Reading]) -> Cells:
-    """Sort the records of a part's backbone.
+@dataclass(frozen=True)
+class Shelf:
+    """Records where claims look for them.
+
+    Attributes:
+        cells: those of a backbone, a strategy and a task, by key.
+        still: backbones, strategies and families where, as far as is known, no seed moves anything.
+    """
+
+    cells: Mapping[tuple[str, str, str], Sequence[Record]]
+    still: frozenset[tuple[str, str, str]]
+
+
+def shelve(records: Iterable[Record]) -> Shelf:
+    """Sort records in any order."""
+    ordered = sorted(records, key=lambda record: record.key)
+    families = grouped(ordered, lambda record: (record.backbone, record.strategy, record.family))
+    return Shelf(
+        grouped(ordered, lambda record: (record.backbone, record.strategy, record.task)),
+        frozenset(name for name, group in families.items() if not any(record.draws for record in group)),
+    )
+
+
+def cells_of(part: Part, shelf: Shelf, readings: Sequence[Reading]) -> Cells:
+    """Find the records of a part.
 
     Args:
         readings: what must be a number in every record: that of the first side, and that of the second.
     """
-    wanted = part.cells
-    names = set(wanted)
-    mine = [each for each in records if each.backbone == part.backbone and (each.strategy, each.task) in names]
-    groups = grouped(sorted(mine, key=lambda record: record.key), lambda record: (record.strategy, record.task))
-    still = _never_drawn(each for each in records if each.backbone == part.backbone)
     found: dict[tuple[str, str], tuple[Record, ...]] = {}
     gaps, aside = [], []
-    for strategy, task in wanted:
-        group = groups.get((strategy, task), [])
-        reading = readings[_side(part, strategy, task)]
-        if outcome := _outcome(group, reading):
+    for strategy, task in part.cells:
+        group = shelf.cells.get((part.backbone, strategy, task), ())
+        if outcome := _outcome(group, readings[_side(part, strategy, task)]):
             aside.append(Aside(strategy, task, outcome))
-        elif group:
+            continue
+        if group:
             found[strategy, task] = tuple(group)
-        asked = 1 if (strategy, task.partition("/")[0]) in still else part.seeds
-        if not outcome and (seeds := _missing(group, asked)):
+        asked = 1 if (part.backbone, strategy, task.partition("/")[0]) in shelf.still else part.seeds
+        if seeds := _missing(group, asked):
             gaps.append(Gap(strategy, task, seeds))
     return Cells(found, tuple(gaps), tuple(aside))
-
-
-def _never_drawn(records: Iterable[Record]) -> set[tuple[str, str]]:
-    """Strategies with the families where, as far as is known, no seed moves them."""
-    drawn: dict[tuple[str, str], bool] = {}
-    for record in records:
-        known = (record.strategy, record.family)
-        drawn[known] = drawn.get(known, False) or bool(record.draws)
-    return {known for known, any_drawn in drawn.items() if not any_drawn}
 
 
 def _side(part: Part, strategy: str, task: str) -> int:

@@ -17,8 +17,9 @@ def check_metrics(claims: Sequence[Claim], records: Sequence[Record]) -> None:
     """
     metrics: dict[str, set[str]] = {}
     curves: dict[str, set[str]] = {}
+    named = {task for claim in claims for part in claim.parts for task in _all_tasks(part)}
     for record in records:
-        if record.status == "ok":
+        if record.status == "ok" and record.task in named:
             metrics.setdefault(record.task, set()).update(metric.name for metric in record.metrics)
             curves.setdefault(record.task, set()).update(curve.name for curve in record.curves)
     for claim in claims:

@@ -1,16 +1,14 @@
 """A verdict on a claim: supported, refuted or undecided."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from thawbench.leaderboard.claim_cells import Cells, cells_of
+from thawbench.leaderboard.claim_cells import Cells, Shelf, cells_of
 from thawbench.leaderboard.claim_effect import Effect
 from thawbench.leaderboard.claim_measure import Line, measure
 from thawbench.leaderboard.claim_reading import reading_of
 from thawbench.leaderboard.claim_statement import Claim, Part
 from thawbench.leaderboard.comparison import LEVEL
-from thawbench.suite.records import Record
 
 Outcome = Literal["supported", "refuted", "undecided"]
 
@@ -51,22 +49,21 @@ class Verdict:
     parts: tuple[PartVerdict, ...]
 
 
-def judge(claim: Claim, records: Sequence[Record]) -> Verdict:
-    """What records say of a claim, in any order.
+def judge(claim: Claim, shelf: Shelf) -> Verdict:
+    """What records say of a claim.
 
     A part is supported where the interval of 95 % lies beyond the smallest effect that matters, and refuted where it
     lies short of it: each is wrong in 2.5 % of cases at the very edge, and more rarely elsewhere. A claim is supported
     if every part is, so that it errs no more often; and refuted if one part is, for which the parts share the 2.5 %.
     """
-    ordered = sorted(records, key=lambda record: record.key)
-    parts = tuple(_judge(part, ordered, len(claim.parts)) for part in claim.parts)
+    parts = tuple(_judge(part, shelf, len(claim.parts)) for part in claim.parts)
     outcomes = {part.outcome for part in parts}
     whole: Outcome = "refuted" if "refuted" in outcomes else "undecided" if "undecided" in outcomes else "supported"
     return Verdict(claim, whole, parts)
 
 
-def _judge(part: Part, records: Sequence[Record], parts: int) -> PartVerdict:
-    cells = cells_of(part, records, (reading_of(part), reading_of(part, second=True)))
+def _judge(part: Part, shelf: Shelf, parts: int) -> PartVerdict:
+    cells = cells_of(part, shelf, (reading_of(part), reading_of(part, second=True)))
     measured = measure(part, cells)
     outcome, why = _outcome(part, measured.effect, parts), measured.why
     needed = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thawbench.errors import UserError
+from thawbench.leaderboard.claim_cells import shelve
 from thawbench.leaderboard.claim_names import check_metrics
 from thawbench.leaderboard.claim_page import render_claims, screen_table
 from thawbench.leaderboard.claim_statement import FOLDER, Claim, read_claims
@@ -65,7 +66,8 @@ def judge_all(claims: Sequence[Claim], records: Sequence[Record]) -> tuple[Verdi
     refuse_mixtures(ordered)
     _refuse_mixed_backbones(ordered)
     check_metrics(claims, ordered)
-    return tuple(judge(claim, ordered) for claim in claims)
+    shelf = shelve(ordered)
+    return tuple(judge(claim, shelf) for claim in claims)
 
 
 def _refuse_mixed_backbones(records: Sequence[Record]) -> None:
