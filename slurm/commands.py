@@ -57,6 +57,7 @@ def _drive(asked: Settings, options: SweepOptions, *, wait: bool, again: bool, c
         if wait or options.cluster != "slurm":  # nobody else would start what waits
             driver.grace_s = _GRACE_S if options.cluster == "slurm" else 0.0
             _follow(driver, lock.touch, console)
+            driver.tidy()
     found = standing(driver.folder)
     for line in [summary_line(found), *failure_lines(found, driver.folder.results)]:
         _say(console, line)

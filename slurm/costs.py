@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from thawbench.slurm.glance import Glance
 from thawbench.suite.cells import Cell
 
-_TRAINED_S = 60.0
-"""A guess for a strategy that draws an order of batches, and so trains by steps."""
+_TRAINED_S = 10.0
+"""A guess for a strategy that draws an order of batches, and so trains by steps: low, as a task that is longer than it
+was taken to be saves itself and goes on, and one that is shorter has cost a start of Python for nothing."""
 
 _READ_OUT_S = 2.0
 """A guess for all else."""

@@ -7,16 +7,18 @@ import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thawbench.errors import UserError
 from thawbench.slurm.ledger import Ledger
 from thawbench.slurm.lock import Lock
 from thawbench.slurm.options import SweepOptions
 from thawbench.slurm.tasks import TaskFile
-from thawbench.suite.cells import Cell
 from thawbench.suite.options import Settings, settings
 from thawbench.suite.strict_json import decode
+
+if TYPE_CHECKING:
+    from thawbench.suite.cells import Cell  # which brings torch with it, and status needs none
 
 LOGS = "jobs"
 """The folder of an array that submitit writes into."""
@@ -116,7 +118,7 @@ class SweepFolder:
             found += [path for path in jobs.glob("*_0_log.err") if path.name.count("_") == 2]
         return sorted(found, key=lambda path: -path.stat().st_mtime)
 
-    def write_plan(self, cells: Iterable[Cell], seconds: Iterable[float]) -> None:
+    def write_plan(self, cells: "Iterable[Cell]", seconds: Iterable[float]) -> None:
         """Note what is planned, for whoever asks how it stands."""
         fresh = self.path / f".plan.{secrets.token_hex(4)}.tmp"
         with fresh.open("w", encoding="utf-8") as file:

@@ -79,9 +79,10 @@ _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Sent, A
 
 @dataclass
 class Blame:
-    """What is counted against a cell, by verdict, and the log of the last time."""
+    """What is counted against a cell, by verdict; the last verdict, and its log."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+    last: Verdict = "crash"
     log: str = ""
 
     @property
@@ -152,7 +153,7 @@ class Ledger:
                 if line.suspect and line.verdict in COUNTED:
                     blame = self.blame.setdefault(line.suspect, Blame())
                     blame.verdicts[line.verdict] += 1
-                    blame.log = line.log
+                    blame.last, blame.log = line.verdict, line.log
             case Forgiven():
                 for key in line.keys:
                     self.blame.pop(key, None)

@@ -4,38 +4,35 @@ Records are the only channel back: a cell is done when its file is there, whatev
 """
 
 import contextlib
-import datetime
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import cached_property
 
 from thawbench.slurm import snapshot, tasklog
 from thawbench.slurm.costs import Costs
 from thawbench.slurm.folder import LOGS, SweepFolder
 from thawbench.slurm.glance import Glance, Glances
-from thawbench.slurm.ledger import Accepted, Blame, Ended, Forgiven, Sent, Warmed, now
+from thawbench.slurm.ledger import Accepted, Ended, Forgiven, Sent, Warmed, now
+from thawbench.slurm.loss import loss_of
 from thawbench.slurm.options import SweepOptions
 from thawbench.slurm.packing import Pack, pack
 from thawbench.slurm.queue import Job, LocalQueue, QueueError, SlurmQueue, Task
 from thawbench.slurm.submit import Slurm, backend, job_environment
 from thawbench.slurm.tasks import TaskFile, WantedCell
 from thawbench.slurm.units import Unit, units_of
-from thawbench.slurm.verdict import Evidence, Verdict, judge, suspect
+from thawbench.slurm.verdict import COUNTED, Evidence, Verdict, judge, suspect
 from thawbench.slurm.warm import data_of, warm
-from thawbench.suite.cells import Cell
+from thawbench.suite.cells import Adaptation, Cell
 from thawbench.suite.options import Settings
-from thawbench.suite.records import Failure, Record, RecordStore
-from thawbench.suite.runner import environment
+from thawbench.suite.records import RecordStore
 from thawbench.suite.session import plan_of, prepare
+from thawbench.suite.store import AdaptationStore
 
-_TYPES: dict[Verdict, str] = {"memory": "OutOfMemory", "time": "OutOfTime", "crash": "Crash"}
-_TOLD: dict[Verdict, str] = {
-    "memory": "its process was killed for memory",
-    "time": "it took longer than its task may",
-    "crash": "its process died",
-}
+_PASSING = re.compile(r"unable to contact|timed out|temporarily|connection|MaxSubmit|MaxJob", re.IGNORECASE)
+"""What sbatch says when it would take the same job at another time."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +101,9 @@ class Driver:
         for cells in self.flying.values():
             self.todo -= {self.places[cell.key] for cell in cells if cell.key in self.places}
         self.settle()
+        # what was cancelled before this command is what it is to go on with
+        self.todo |= {self.places[key] for key in self.cancelled if self._again or key not in self.attempts}
+        self.cancelled.clear()
 
     @property
     def over(self) -> bool:
@@ -144,17 +144,38 @@ class Driver:
         if not self.todo:
             return 0
         self._warm()
-        asked = self.asked
-        given = (asked.strategy, asked.set, asked.profile)
-        here = self.options.cluster == "debug"
-        taken = snapshot.in_place(*given) if here else snapshot.take(self.folder.path / "snapshots", *given)
-        count = 0
+        count, most = 0, self.backend.most_tasks
         for level, packs in self._packed().items():
-            most = self.backend.most_tasks
             for begin in range(0, len(packs), most):
-                self._send_array(packs[begin : begin + most], level, taken)
+                self._send_array(packs[begin : begin + most], level)
                 count += len(packs[begin : begin + most])
         return count
+
+    def tidy(self) -> None:
+        """Drop checkpoints that tasks which were cut off left behind, and that no cell without a score needs."""
+        left = {path.name for path in (self.folder.results / "adaptations").glob("[0-9a-f]*")}
+        if not left or self.asked.keep_checkpoints:
+            return
+        store = AdaptationStore(self.folder.results)
+        done: dict[str, Adaptation] = {}
+        needed = set()
+        for cell in self.cells:
+            record = self.glances.get(cell.key)
+            for prefix in cell.needed:
+                if record is None or record.failed:
+                    needed.add(prefix.key)
+                elif prefix.key in left:
+                    done[prefix.key] = prefix
+        for key in done.keys() - needed:
+            store.drop(done[key])
+
+    @cached_property
+    def _code(self) -> snapshot.Snapshot:
+        """What runs, in all tasks of this command: as it was when the first of them was sent."""
+        given = (self.asked.strategy, self.asked.set, self.asked.profile)
+        if self.options.cluster == "debug":
+            return snapshot.in_place(*given)
+        return snapshot.take(self.folder.path / "snapshots", *given)
 
     def _missing(self, cell: Cell, record: Glance | None) -> bool:
         if record is None:
@@ -178,8 +199,8 @@ class Driver:
         packs = {_Level(): pack(units, self.backend.slots, self.options.time * 60.0)} if units else {}
         return {**packs, **alone}
 
-    def _send_array(self, packs: Sequence[Pack], level: _Level, taken: snapshot.Snapshot) -> None:
-        options, asked = self.options, self.asked
+    def _send_array(self, packs: Sequence[Pack], level: _Level) -> None:
+        options, asked, taken = self.options, self.asked, self._code
         name = self.folder.new_name()
         array = self.folder.array(name)
         array.mkdir()
@@ -216,7 +237,17 @@ class Driver:
             self.flying[name, index] = cells
             self.todo -= {self.places[cell.key] for cell in cells}
         variables = job_environment(taken.folder, asked.threads or 1, options.cpus)
-        self.ledger.add(Accepted(name, self.backend.start(sent, paths, variables)))
+        try:
+            self.ledger.add(Accepted(name, self.backend.start(sent, paths, variables)))
+        except QueueError as error:
+            if not level.alone or _PASSING.search(str(error)):
+                raise
+            # the cluster does not have what these cells would need now, and never will
+            for index, cells in enumerate(cells_of):
+                self.ledger.add(Ended(name, index, "lost", "", ""))
+                del self.flying[name, index]
+                for cell in cells:
+                    self._give_up(self.cells[self.places[cell.key]], f"and more is not to be had: {error}")
 
     def _wanted(self, place: int) -> WantedCell:
         cell = self.cells[place]
@@ -274,10 +305,10 @@ class Driver:
         job = self.jobs.get(task)
         log = tasklog.last_run(self.folder.logs(name), index)
         errors = self.folder.stderr(name, index)
-        stderr = _of_last_run(tasklog.tail(errors[0], 200)) if errors else ""
+        stderr = tasklog.of_last_run(tasklog.tail(errors[0], 200)) if errors else ""
         verdict = judge(Evidence(states | ({job.state} if job else set()), stderr, log))
-        blamed = suspect([cell.key for cell in undone], log) if verdict in _TYPES else ""
-        if verdict in _TYPES and not blamed:
+        blamed = suspect([cell.key for cell in undone], log) if verdict in COUNTED else ""
+        if verdict in COUNTED and not blamed:
             verdict = "stopped"
         told = str(log.path) if log else str(errors[0]) if errors else ""
         self.ledger.add(Ended(name, index, verdict, blamed, told))
@@ -287,7 +318,7 @@ class Driver:
         if blamed in self.places:
             blame = self.ledger.blame[blamed]
             if blame.tries > self.options.retries:
-                self._give_up(self.cells[self.places[blamed]], blame, verdict)
+                self._give_up(self.cells[self.places[blamed]], f"at its last try of {blame.tries}")
 
     def _put_back(self, key: str, verdict: Verdict, told: str) -> None:
         """What becomes of a cell whose task ended without it."""
@@ -304,31 +335,11 @@ class Driver:
         if self._again or key not in self.attempts:
             self.todo.add(self.places[key])
 
-    def _give_up(self, cell: Cell, blame: Blame, verdict: Verdict) -> None:
+    def _give_up(self, cell: Cell, why: str) -> None:
         """Write the record that the cell's process could not."""
-        records = RecordStore(self.folder.results)
-        before = records.read(cell.key)
-        told = ", ".join(f"{kind} {count}" for kind, count in sorted(blame.verdicts.items()))
-        failure = Failure(_TYPES[verdict], f"{_TOLD[verdict]}, at its last try of {blame.tries} ({told})", "")
-        where = replace(environment(cell), threads=self.asked.threads or 1)
-        records.write(
-            Record(
-                key=cell.key,
-                status="timeout" if verdict == "time" else "failed",
-                strategy=cell.strategy,
-                task=cell.task_name,
-                family=cell.task.family,
-                backbone=cell.adaptation.backbone.name,
-                control=cell.control,
-                cell=cell.identity(),
-                seeds=cell.seeds,
-                draws=tuple(sorted(cell.streams)),
-                environment=where,
-                started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                attempts=blame.tries + (before.attempts if before else 0),
-                failure=tasklog.with_tail(failure, Path(blame.log), cell.key),
-            )
-        )
+        store = RecordStore(self.folder.results)
+        blame = self.ledger.blame[cell.key]
+        store.write(loss_of(cell, store.read(cell.key), blame, why, self.asked.threads or 1))
         self.todo.discard(self.places[cell.key])
 
     def _free_held(self, cluster: Slurm) -> None:
@@ -341,8 +352,3 @@ class Driver:
                     else:
                         cluster.queue.release(job.id)
                 self._released.add(job.id)
-
-
-def _of_last_run(stderr: str) -> str:
-    """What stands behind the last line that a run of the task began with."""
-    return stderr.rpartition("\n== task ")[2] if "\n== task " in stderr else stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from thawbench.suite.records import Failure
 
+RUN = "== task"
 BEGIN, END = "== begin", "== end"
 LEFT = "== left:"
 OUT_OF_TIME = "== out of time:"
@@ -75,6 +76,11 @@ def tail(path: Path, lines: int = TAIL_LINES) -> str:
     except OSError:
         return ""
     return "\n".join(text.splitlines()[-lines:])
+
+
+def of_last_run(stderr: str) -> str:
+    """What the scheduler wrote of a task's last run: each run begins with a line of its own."""
+    return stderr.rpartition(f"\n{RUN} ")[2] if f"\n{RUN} " in stderr else stderr
 
 
 def with_tail(failure: Failure, path: Path, key: str = "") -> Failure:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import submitit
 
@@ -21,12 +22,13 @@ import thawbench
 from thawbench.contracts import Budget
 from thawbench.errors import UserError
 from thawbench.slurm.glance import Glances
-from thawbench.slurm.tasklog import BEGIN, END, FAILED_TO_START, LEFT, OUT_OF_TIME, with_tail
+from thawbench.slurm.tasklog import BEGIN, END, FAILED_TO_START, LEFT, OUT_OF_TIME, RUN, with_tail
 from thawbench.slurm.tasks import TaskFile
 from thawbench.strategies.interruption import Interrupted
-from thawbench.suite.plan import CellName, Request, find_cells
-from thawbench.suite.runner import Runner
-from thawbench.suite.session import prepare
+
+if TYPE_CHECKING:
+    from thawbench.suite.plan import Request
+    from thawbench.suite.runner import Runner
 
 _EARLY_S = 65.0
 """SLURM may send its warning up to a minute early."""
@@ -71,6 +73,11 @@ class _Worker:
         raise Interrupted(signum)
 
     def _run(self) -> None:
+        # here, so that a warning that comes while torch is imported finds someone who listens
+        from thawbench.suite.plan import CellName, find_cells
+        from thawbench.suite.runner import Runner
+        from thawbench.suite.session import prepare
+
         task = self.task
         _check_code(task.snapshot)
         prepare(task.threads)
@@ -114,7 +121,9 @@ class _Worker:
         sys.exit(1)
 
 
-def _request(task: TaskFile) -> Request:
+def _request(task: TaskFile) -> "Request":
+    from thawbench.suite.plan import Request
+
     return Request(
         strategies=task.strategy_files,
         profile=task.profile,
@@ -149,7 +158,7 @@ def _log_of(task: TaskFile) -> Iterator[None]:
     path = _log_path(task)
     path.parent.mkdir(parents=True, exist_ok=True)
     node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-    head = f"== task {task.index} run {_run_name()} node {node} at {time.strftime('%Y-%m-%dT%H:%M:%S%z')}"
+    head = f"{RUN} {task.index} run {_run_name()} node {node} at {time.strftime('%Y-%m-%dT%H:%M:%S%z')}"
     if not task.snapshot:
         path.write_text(head + "\n")
         yield

@@ -341,6 +341,51 @@ def test_what_was_cancelled_waits_for_the_next_command(bench: Bench) -> None:
     assert bench.driver.send() == 1
 
 
+def test_what_was_cancelled_before_a_command_is_sent_by_it(bench: Bench) -> None:
+    task, _ = bench.task()
+    bench.cluster.accounts[bench.cluster.tasks.pop(task).id] = {"CANCELLED by 0"}
+
+    bench.again()
+
+    assert bench.driver.send() == 1
+    assert len(bench.sent_last()) == 6
+
+
+def test_a_cell_that_would_need_more_than_the_cluster_has_gets_a_record(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, told = bench.task()
+    key = told.cells[0].key
+    bench.end(task, key, states=("OUT_OF_MEMORY",))
+    start = bench.cluster.start
+
+    def refuse(sent: Sent, paths: Sequence[Path], environment: dict[str, str]) -> str:
+        if sent.mem_gb > 2:
+            raise QueueError("sbatch: error: Requested node configuration is not available")
+        return start(sent, paths, environment)
+
+    monkeypatch.setattr(bench.cluster, "start", refuse)
+    bench.driver.send()
+
+    record = records(bench.wanted)[key]
+    assert record.failure is not None
+    assert record.failure.message.startswith("its process was killed for memory, and more is not to be had: sbatch")
+    assert len(bench.sent_last()) == 5
+    assert key not in {cell.key for cells in bench.driver.flying.values() for cell in cells}
+
+
+def test_checkpoints_that_no_cell_needs_are_dropped_at_the_end(bench: Bench) -> None:
+    adaptations = bench.wanted.results / "adaptations"
+    keys = [cell.adaptation.key for cell in bench.driver.cells]
+    for key in [*keys, "f" * 64]:
+        (adaptations / key).mkdir(parents=True)
+    open_session(bench.wanted).run(2)
+
+    bench.driver.tidy()
+
+    assert {path.name for path in adaptations.iterdir()} == {*keys, "f" * 64} - {keys[2]}
+
+
 def test_tasks_that_cannot_begin_are_not_sent_for_ever(bench: Bench) -> None:
     for _ in range(2):
         task, _ = bench.task()

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from thawbench.slurm.tasklog import BEGIN, END, LEFT, last_run, log_of, section, tail, with_tail
+from thawbench.slurm.tasklog import BEGIN, END, LEFT, last_run, log_of, of_last_run, section, tail, with_tail
 from thawbench.suite.records import Failure
 
 FIRST = (
@@ -49,6 +49,11 @@ def test_a_failure_carries_the_last_lines_of_its_log_and_where_that_is(tmp_path:
     assert told.traceback.splitlines() == ["Traceback", f"last lines of the log {path}:", *section(path, "a")]
     assert log_of(told) == str(path)
     assert log_of(Failure("ValueError", "no", "Traceback")) == ""
+
+
+def test_only_the_last_run_of_a_task_is_judged_by_what_the_scheduler_wrote() -> None:
+    assert of_last_run("a\n== task 0 run 1-0\nDUE TO TIME LIMIT\n== task 0 run 1-1\nKilled") == "0 run 1-1\nKilled"
+    assert of_last_run("python: not found") == "python: not found"
 
 
 def test_a_tail_is_short_whatever_the_file(tmp_path: Path) -> None:
