@@ -1,5 +1,6 @@
 """From a folder of records to figures: which there are, which can be drawn, and why others cannot."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -144,4 +145,5 @@ def _write(path: Path, content: bytes) -> None:
     except OSError as error:
         raise UserError(f"the figure {path} cannot be written ({error.strerror}); choose another with --out") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it must not hide the first error
+            temporary.unlink(missing_ok=True)

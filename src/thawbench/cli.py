@@ -286,8 +286,8 @@ def claims(
     from thawbench.suite.claim_check import check_names
 
     judged = judge_folder(results, folder or FOLDER, check_names)
-    for damage in judged.damaged:
-        print(f"note: a damaged record is left out: {damage}")
+    for note in judged.notes:
+        print(f"note: {note}")
     print(judged.table())
     page = judged.page(out or Path("CLAIMS.md"))
     if check and page.stale:
@@ -325,6 +325,34 @@ def leaderboard(
     for page in () if check else edition.pages:
         page.write()
         print(f"wrote {page.path}")
+
+
+@app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="the folder to draw into")],
+    results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
+    only: Annotated[list[str] | None, typer.Option(help="a figure's name; repeatable", show_default="all")] = None,
+    dark: Annotated[bool, typer.Option("--dark", help="for a dark page, into files that end in -dark")] = False,
+    png: Annotated[bool, typer.Option("--png", help="as .png in place of .svg")] = False,
+) -> None:
+    """Draw what a folder of records shows, a file for each figure and backbone: the same bytes for the same records.
+
+    `sizes` is score against labelled rows, in domain and shifted, with the n at which tuning overtakes freezing, which
+    `overtaking` has for every strategy. `costs`, `spread` over seeds, `ranks` with those that cannot be told apart,
+    `relevance` against similarity, `shift`, `forgetting`, `noise`, `layers`, `geometry` and `probe` are the others. Of
+    a figure that cannot be drawn it says which records are missing.
+
+    `thawbench figures --results leaderboard/records/served --out docs/figures`
+
+    `thawbench figures --out figures --only sizes --only spread --dark`
+    """
+    from thawbench.leaderboard.figures import draw_figures
+
+    drawn = draw_figures(results, out, only or (), "dark" if dark else "light", "png" if png else "svg")
+    for damage in drawn.damaged:
+        print(f"note: a damaged record is left out: {damage}")
+    for each in drawn.outcomes:
+        print(f"wrote {each.path}" if each.path else f"not drawn: {each.name}; it needs {each.lacks}")
 
 
 picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, or of layers.")
