@@ -23,7 +23,7 @@ def test_a_run_tells_which_cells_it_began_and_ended_and_how_it_ended_itself(tmp_
     found = last_run(logs(tmp_path, first=FIRST), 3)
 
     assert found is not None
-    assert (found.begun, found.ended, found.last) == (("a", "b"), {"a"}, LEFT)
+    assert (found.begun, found.ended, found.last) == (("a", "b"), frozenset({"a"}), LEFT)
     assert last_run(tmp_path, 4) is None
 
 

@@ -1,6 +1,7 @@
 """What shares a fit stands in one unit, and nothing else does."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 from fakes import INFO, PAIRS, FirstComponent, Shift, ShiftConfig, make_cell
 
@@ -20,7 +21,7 @@ class Asker(BaseStrategy):
     """Asks for fits of `shift`."""
 
     name = "asker"
-    asks_for = ("shift",)
+    asks_for: ClassVar[tuple[str, ...]] = ("shift",)
 
 
 def free_step() -> Step:

@@ -69,7 +69,7 @@ def test_a_key_that_is_spelled_in_parts_is_that_of_the_whole(streams: tuple[Stre
     for each in (first, cell, cell.with_seeds(Seeds(5, 5, 5))):
         assert each.key == key_of(each.identity())
         assert each.adaptation.key == key_of(each.adaptation.identity())
-    assert [each.seeds for each in (cell, *cell.adaptation.steps)] == [Seeds(1, 23, 4)] * 3
+    assert [cell.seeds, *(step.seeds for step in cell.adaptation.steps)] == [Seeds(1, 23, 4)] * 3
     assert (cell.key != first.key) == bool(streams)
     assert Adaptation(INFO, ()).key == key_of(Adaptation(INFO, ()).identity())
 
