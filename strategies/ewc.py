@@ -30,7 +30,10 @@ class EwcConfig(FinetuneConfig):
 
     Attributes:
         weight: lambda, that of the penalty; 0 is `finetune`. At 1, what earlier sets lose by it counts as what the new
-            one gains, as far as the penalty can tell.
+            one gains, as far as the penalty can tell: losses and F are means over rows, so that eq. 3 is Bayes' rule
+            there for sets of as many rows. That is little beside AdamW's steps. On an encoder of 2 layers (100 rows a
+            set, 60 steps at 1e-3, a median F of 2e-5) the second set moved its layers as far at 1 as at 0; at 400 by
+            16 % less, at 1e4 by 66 %, at 1e6 by 96 %.
         fisher_rows: on how many train rows of a set its Fisher information is taken; each costs as many backward
             passes as there are classes.
     """
