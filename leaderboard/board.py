@@ -15,7 +15,7 @@ from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.references import Reference
 from thawbench.leaderboard.relevance import Relevance, relevance_of
 from thawbench.leaderboard.tables import Table, tables_of
-from thawbench.suite.records import Record
+from thawbench.suite.records import Record, uncollected
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Board:
     relevance: Relevance | None
 
 
+@uncollected()
 def build_board(records: Sequence[Record], references: Sequence[Reference] = ()) -> Board:
     """A board out of records, in any order.
 

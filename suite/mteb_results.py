@@ -88,7 +88,7 @@ def _places(records: Sequence[Record]) -> tuple[dict[str, _Place], tuple[str, ..
         try:
             places[name] = _place(record)
         except UserError as error:
-            left_out.append(str(error))
+            left_out.append(str(error).partition(";")[0])  # without all that MTEB has
     return places, tuple(sorted(left_out))
 
 

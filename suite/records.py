@@ -277,14 +277,14 @@ class RecordStore:
         """Every whole record, by key."""
         single = {path.stem for path in self._records.glob("??/*.json")}
         keys = sorted(single | self._packed.keys())
-        with _uncollected():
+        with uncollected():
             found = [self.read(key) if key in single else self._packed[key] for key in keys]
         return [record for record in found if record is not None]
 
     def compact(self) -> tuple[Path, int]:
         """Pack every record, remove the single files, and return where they are now and how many.
 
-        Single files that are damaged stay. Nothing else may write into the folder meanwhile.
+        Damaged single files are set aside. Nothing else may write into the folder meanwhile.
 
         Raises:
             UserError: a file cannot be read or written, or a packed record is damaged.
@@ -348,7 +348,7 @@ def read_packed(path: Path) -> tuple[dict[str, Record], tuple[str, ...]]:
     """
     found: dict[str, Record] = {}
     damaged = []
-    with _uncollected():
+    with uncollected():
         for line in read_lines(path):
             try:
                 if line.damage:
@@ -361,7 +361,7 @@ def read_packed(path: Path) -> tuple[dict[str, Record], tuple[str, ...]]:
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """No looking for cycles while many objects are made that have none: it takes longer than making them."""
     was = gc.isenabled()
     gc.disable()
