@@ -27,8 +27,8 @@ from thawbench.slurm.tasks import TaskFile
 from thawbench.strategies.interruption import Interrupted
 
 if TYPE_CHECKING:
+    from thawbench.suite.cells import Cell
     from thawbench.suite.plan import Request
-    from thawbench.suite.runner import Runner
 
 _EARLY_S = 65.0
 """SLURM may send its warning up to a minute early."""
@@ -47,7 +47,8 @@ class _Worker:
         self.started = time.monotonic()
         self.finished = 0
         self.in_training = True  # until our own handler says otherwise
-        self.runner: Runner | None = None
+        self.cell: Cell | None = None
+        self.kept: set[str] = set()
 
     def go(self) -> None:
         signals = (signal.SIGUSR2, signal.SIGTERM)
@@ -91,15 +92,16 @@ class _Worker:
                     f"{cell.label} is another cell here than where it was submitted: its data, its weights or a "
                     "version differ; make this machine see the same files"
                 )
-        self.runner = Runner(results, cells, keep_checkpoints=task.keep_checkpoints)
+        runner = Runner(results, cells, keep_checkpoints=task.keep_checkpoints)
         for cell, named in zip(cells, wanted, strict=True):
+            self.cell, self.kept = cell, self._kept_of(cell)
             print(f"{BEGIN} {cell.key} {cell.label}", flush=True)
             clock = time.monotonic()
-            outcome = self.runner.run(cell)
+            outcome = runner.run(cell)
             record = outcome.record
             if record.failure is not None and not outcome.cached:
                 failure = with_tail(record.failure, _log_path(task), named.key)
-                self.runner.records.write(replace(record, failure=failure))
+                runner.records.write(replace(record, failure=failure))
             print(f"{END} {cell.key} {record.status} {time.monotonic() - clock:.3f} s", flush=True)
             self.finished += 1
 
@@ -110,7 +112,7 @@ class _Worker:
             sys.exit(128 + left.signum)  # whoever sent this decides what comes next
         task = self.task
         out_of_time = time.monotonic() - self.started >= task.time_s - task.signal_delay_s - _EARLY_S
-        fitted = self.runner is not None and self.runner.store.fitted > 0
+        fitted = self.cell is not None and self._kept_of(self.cell) > self.kept
         if out_of_time and not (self.finished or self.in_training or fitted):
             print(f"{OUT_OF_TIME} {task.time_s} s were too little for one cell", flush=True)
             sys.exit(1)
@@ -119,6 +121,11 @@ class _Worker:
         except Exception as error:  # no scontrol here, or it does not answer: the driver submits what is left
             print(f"not requeued: {error}", flush=True)
         sys.exit(1)
+
+    def _kept_of(self, cell: "Cell") -> set[str]:
+        """Those of the cell's adaptations that are fitted, and will be found by the next run."""
+        folder = Path(self.task.results) / "adaptations"
+        return {adaptation.key for adaptation in cell.needed if (folder / adaptation.key).is_dir()}
 
 
 def _request(task: TaskFile) -> "Request":
