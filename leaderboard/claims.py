@@ -22,12 +22,12 @@ class Judged:
     """Every claim of a folder against every record of another.
 
     Attributes:
-        damaged: what is wrong with damaged records, which are left out.
+        notes: what is wrong with damaged records, which are left out, or with having none.
     """
 
     verdicts: tuple[Verdict, ...]
     records: int
-    damaged: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def page(self, path: Path) -> Page:
         """The page, to be written or compared."""
@@ -52,7 +52,10 @@ def judge_folder(results: Path, folder: Path = FOLDER, check_names: CheckNames |
     records = store.all()
     if check_names is not None:
         check_names(claims, records)
-    return Judged(judge_all(claims, records), len(records), tuple(store.damaged.values()))
+    notes = [f"a damaged record is left out: {damage}" for damage in store.damaged.values()]
+    if not records:
+        notes.append(f"there are no records in {results}; those of the project are in leaderboard/records/served")
+    return Judged(judge_all(claims, records), len(records), tuple(notes))
 
 
 def judge_all(claims: Sequence[Claim], records: Sequence[Record]) -> tuple[Verdict, ...]:

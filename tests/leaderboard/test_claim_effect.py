@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from thawbench.leaderboard.claim_effect import (
+    FAILING_FAVOURED,
     Effect,
     distances_from_median,
     effect_of_correlation,
@@ -131,6 +132,13 @@ def test_two_strategies_that_are_alike_support_no_claim_though_one_run_in_five_f
         return np.where(generator.random((2, seeds)) < 0.2, 0.5, 0.7) + 0.02 * generator.normal(size=(2, seeds))
 
     assert max(share([moving(scores() - scores()) for _ in range(ROUNDS)], 0.0)) <= 0.05
+
+
+def test_how_often_a_strategy_that_fails_now_and_then_is_favoured_is_what_the_page_says() -> None:
+    generator = np.random.default_rng(0)
+    draws = [np.where(generator.random((2, 5)) < 0.2, -0.4, 0.1) for _ in range(2 * ROUNDS)]
+    effects = [moving(each + 0.05 * generator.normal(size=(2, 5))) for each in draws]
+    assert share(effects, 0.0)[0] == pytest.approx(FAILING_FAVOURED, abs=0.02)
 
 
 @pytest.mark.parametrize("seeds", [5, 10])

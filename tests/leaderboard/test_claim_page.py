@@ -150,6 +150,7 @@ def test_the_command_prints_writes_and_checks(folders: tuple[Path, Path], tmp_pa
 def test_a_folder_without_records_leaves_every_claim_open(folders: tuple[Path, Path], tmp_path: Path) -> None:
     judged = judge_folder(tmp_path / "nothing", folders[1])
     assert (judged.records, [each.outcome for each in judged.verdicts]) == (0, ["undecided"])
+    assert judged.notes[0].startswith(f"there are no records in {tmp_path / 'nothing'}; those of the project are in")
     assert not (tmp_path / "nothing").exists()
 
 
@@ -157,7 +158,7 @@ def test_a_damaged_record_is_told_and_left_out(folders: tuple[Path, Path]) -> No
     path = next(iter(sorted(folders[0].rglob("*.json"))))
     path.write_text("{", encoding="utf-8")
     judged = judge_folder(*folders)
-    assert len(judged.damaged) == 1
+    assert [note.startswith(f"a damaged record is left out: {path}") for note in judged.notes] == [True]
     assert judged.records == 11
 
 
