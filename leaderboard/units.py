@@ -71,22 +71,30 @@ def units_of(
     wanted = {(strategy, task) for strategy in strategies for task in tasks}
     records = [record for record in records if (record.strategy, record.task) in wanted]
     cells = grouped(records, lambda record: (record.strategy, record.task))
-    samples = {task: sorted(seeds) for task, seeds in _samples(records).items()}
+    samples = _samples(records)
+    # a sample seed has one place on all tasks, for those of a stratum are averaged at it
+    known = sorted(set().union(*samples.values()))
     dealt = [len(group) for group in cells.values() if "sample" not in group[0].draws]
-    length = max([len(seeds) for seeds in samples.values()] + dealt, default=0)
+    length = len(known) + max(dealt, default=0)
     scores = np.full((len(strategies), len(tasks), length), np.nan)
     fixed = np.zeros((len(strategies), len(tasks)), bool)
     for row, strategy in enumerate(strategies):
         for column, task in enumerate(tasks):
             group = cells[strategy, task]
             if not group[0].draws:
-                scores[row, column], fixed[row, column] = score(group[0]), True
+                fixed[row, column] = True
             elif "sample" in group[0].draws:
                 for seed, runs in grouped(group, lambda record: record.seeds.sample).items():
-                    scores[row, column, samples[task].index(seed)] = _mean([score(run) for run in runs])
+                    scores[row, column, known.index(seed)] = _mean([score(run) for run in runs])
             else:
                 runs = sorted(group, key=lambda record: (record.seeds.init, record.seeds.order, record.key))
-                scores[row, column, : len(runs)] = [score(run) for run in runs]
+                own = [place for place, seed in enumerate(known) if seed in samples.get(task, ())]
+                places = [*own, *(place for place in range(length) if place not in own)]
+                scores[row, column, places[: len(runs)]] = [score(run) for run in runs]
+    used = (~np.isnan(scores)).any(axis=(0, 1)).nonzero()[0]
+    scores = scores[:, :, : max(used, default=0) + 1]
+    for row, column in zip(*fixed.nonzero(), strict=True):
+        scores[row, column] = score(cells[strategies[row], tasks[column]][0])
     return Units(tuple(strategies), tuple(tasks), _strata(records, tasks), scores, fixed, up)
 
 

@@ -87,3 +87,20 @@ def test_a_task_is_repeated_if_somebody_ran_it_often_enough_or_no_seed_moves_any
     records += [make_record("a", "s/y", 0.1, crossed=Seeds()), make_record("a", "s/z", 0.1)]
     records += [make_record("b", task, 0.1) for task in ("s/x", "s/y", "s/z")]
     assert units(records, ["a", "b"], ["s/x", "s/y", "s/z"]).repeated(3) == [0, 2]
+
+
+def test_a_sample_seed_has_one_place_on_all_tasks() -> None:
+    seeds = {"s/x": (0, 1, 2), "s/y": (0, 2)}
+    records = [
+        make_record("a", task, 0.1 * k, crossed=Seeds(k, k, k), train="set") for task in seeds for k in seeds[task]
+    ]
+    found = units(records, ["a"], ["s/x", "s/y"])
+    np.testing.assert_allclose(found.scores[0], [[0, 0.1, 0.2], [0, np.nan, 0.2]])
+
+
+def test_one_that_draws_no_sample_is_dealt_over_the_samples_of_its_task() -> None:
+    records = [make_record("a", "s/x", 0.1, crossed=Seeds(k, k, k)) for k in range(3)]
+    records += [make_record("a", "s/y", 0.1, crossed=Seeds(k, k, k)) for k in (0, 2)]
+    other = [make_record("b", task, 0.1 * seed, seed=seed) for task in ("s/x", "s/y") for seed in (1, 2, 3)]
+    found = units([*records, *other], ["a", "b"], ["s/x", "s/y"])
+    np.testing.assert_allclose(found.scores[1], [[0.1, 0.2, 0.3], [0.1, 0.3, 0.2]])
