@@ -41,8 +41,8 @@ def draw_layers(out: Path, strips: Sequence[Strip], title: str, theme: Theme = "
     lines = [(strip, at) for strip in strips for at in range(0, len(strip.points), _COLUMNS)]
     columns = min(_COLUMNS, max(len(strip.points) for strip in strips))
     groups = list(dict.fromkeys(group for strip in strips for group in sorted(set(strip.groups), key=_natural)))
-    size = {"width": _SIDE * columns, "height": 0.9 + 1.13 * _SIDE * len(lines)}
-    with page(out, theme, rows=len(lines), columns=columns, **size) as drawn:
+    width, height = _SIDE * columns, 0.9 + 1.13 * _SIDE * len(lines)
+    with page(out, theme, rows=len(lines), columns=columns, width=width, height=height) as drawn:
         colours = drawn.ink.series
         if len(groups) > len(colours):
             raise UserError(f"{len(groups)} groups are more than there are colours; show {len(colours)} at most")

@@ -92,7 +92,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     session = config.stash.get(_SESSION, None)
     strategy_of = {_test_id(cell): cell.strategy for cell in session.plan.cells} if session else {}
 
-    class ByStrategy(LoadScopeScheduling):
+    class ByStrategy(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
         def _split_scope(self, nodeid: str) -> str:
             return strategy_of.get(nodeid.partition("[")[2].removesuffix("]"), nodeid)
 

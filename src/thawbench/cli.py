@@ -458,9 +458,9 @@ def export_(
 class Differing(enum.StrEnum):
     """What becomes of records that are there already and differ."""
 
-    refuse = "refuse"
-    keep = "keep"
-    replace = "replace"
+    REFUSE = "refuse"
+    KEEP = "keep"
+    REPLACE = "replace"
 
 
 @app.command(name="import")
@@ -469,7 +469,7 @@ def import_(
     results: Annotated[Path, typer.Option(help="the folder that the records join")] = Path("results"),
     differing: Annotated[
         Differing, typer.Option(help="of a cell with other content here: refuse all, keep mine, replace it")
-    ] = Differing.refuse,
+    ] = Differing.REFUSE,
 ) -> None:
     """Take in the records of a file, all of them or none.
 

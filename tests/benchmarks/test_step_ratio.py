@@ -22,7 +22,7 @@ from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.classification import Classification
 from thawbench.strategies.classifier import Classifier
 from thawbench.strategies.encoder import Encoder
-from thawbench.strategies.randomness import generator, seeded
+from thawbench.strategies.randomness import seeded
 from thawbench.strategies.trainable import Body
 from thawbench.strategies.training import Schedule, train
 
