@@ -40,7 +40,12 @@ def render_claims(verdicts: Sequence[Verdict], records: int) -> str:
         "fewer seeds than the claim asks for. **To decide**: how many units would do with a probability of 80 %, if "
         "effect and spread are what they seem."
     )
-    parts = [told, how, units, render_grid(_summary(verdicts))]
+    known = (
+        "The claims that come with Thawbench were chosen, and their smallest effects set, when the first records "
+        "(ir, sts, fewshot) had been seen: verdicts on those describe what was seen, and new seeds are their test. "
+        "Nothing is corrected for how many claims there are."
+    )
+    parts = [told, how, units, known, render_grid(_summary(verdicts))]
     return "\n\n".join(["# Claims", *parts, *(part for verdict in verdicts for part in _section(verdict))]) + "\n"
 
 
