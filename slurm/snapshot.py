@@ -42,11 +42,13 @@ def take(parent: Path, strategies: tuple[str, ...], sets: tuple[str, ...], profi
     """
     copies = dict(_package())
     spelled = []
+    inside: dict[str, str] = {}  # a file is taken once, with whatever options: its strategy has one name
     for text in strategies:
         path, found, options = text.partition(".py")
         if found:
-            inside = _beside(copies, Path(path + found), ())
-            spelled.append((inside, options))
+            if path not in inside:
+                inside[path] = _beside(copies, Path(path + found), ())
+            spelled.append((inside[path], options))
     set_files = [_beside(copies, Path(path), _read_by(Path(path))) for path in sets]
     profile_file = _beside(copies, Path(profile), ()) if profile.endswith(".toml") else ""
     try:
@@ -59,8 +61,8 @@ def take(parent: Path, strategies: tuple[str, ...], sets: tuple[str, ...], profi
     return Snapshot(
         folder,
         found_hash,
-        tuple(f"{folder / inside}{options}" for inside, options in spelled),
-        tuple(str(folder / inside) for inside in set_files),
+        tuple(f"{folder / place}{options}" for place, options in spelled),
+        tuple(str(folder / place) for place in set_files),
         str(folder / profile_file) if profile_file else profile,
     )
 

@@ -56,6 +56,13 @@ def test_files_given_by_path_are_found_in_the_copy(taken: Snapshot) -> None:
         assert taken.folder in Path(copied).parents
 
 
+def test_a_file_with_two_configurations_is_taken_once(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(MINE)
+    first, second = take(tmp_path / "snapshots", (f"{mine}:by=1", f"{mine}:by=2"), (), "mini").strategies
+    assert first.removesuffix(":by=1") == second.removesuffix(":by=2")
+
+
 def test_the_same_code_is_the_same_folder_and_other_code_another(taken: Snapshot, tmp_path: Path) -> None:
     parent = taken.folder.parent
     plain = take(parent, (), (), "mini")
