@@ -1,4 +1,4 @@
-"""The command line: `thawbench run`, `plan`, `tune`, `list`, `doctor`, `world`, `leaderboard`, `picture`.
+"""The command line of `thawbench`: what a command takes and tells; what it does stands in the packages.
 
 Heavy libraries are imported inside the commands, so that `--help` answers at once.
 """
@@ -24,6 +24,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+_MEASURE, _PUBLISH, _CLUSTER, _LOOK = "Measure", "Read and publish", "On a cluster", "Look around"
 _LEFT_OUT_OF_PLAN = ("threads", "fresh", "keep-checkpoints")
 
 
@@ -73,7 +74,7 @@ def _takes_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[.
     return give
 
 
-@app.command()
+@app.command(rich_help_panel=_MEASURE)
 @_takes_options()
 def run(values: dict[str, Any]) -> None:
     """Run the matrix, or a part of it; what is recorded already is not run again.
@@ -92,7 +93,7 @@ def run(values: dict[str, Any]) -> None:
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=_MEASURE)
 @_takes_options(*_LEFT_OUT_OF_PLAN)
 def plan(values: dict[str, Any]) -> None:
     """Show what `run` would do: the cells, how many are done, which adaptations they share."""
@@ -101,7 +102,7 @@ def plan(values: dict[str, Any]) -> None:
     show_plan(settings(values), Console())
 
 
-@app.command()
+@app.command(rich_help_panel=_MEASURE)
 @_takes_options("strategy", "fresh", "keep-checkpoints")
 def tune(
     values: dict[str, Any],
@@ -131,7 +132,7 @@ class Kind(enum.StrEnum):
     trainsets = "trainsets"
 
 
-@app.command()
+@app.command(rich_help_panel=_CLUSTER)
 @_takes_options("fresh")
 def sweep(
     values: dict[str, Any],
@@ -178,7 +179,7 @@ def sweep(
 _Results = Annotated[Path, typer.Option(help="the folder of the sweep's records")]
 
 
-@app.command()
+@app.command(rich_help_panel=_CLUSTER)
 def status(results: _Results = Path("results")) -> None:
     """Tell how a sweep stands: cells by state, strategy and family; jobs, elapsed, what is left; what failed."""
     from thawbench.slurm.status import show
@@ -186,7 +187,7 @@ def status(results: _Results = Path("results")) -> None:
     show(results, Console())
 
 
-@app.command()
+@app.command(rich_help_panel=_CLUSTER)
 def logs(
     cell: Annotated[
         str, typer.Argument(help="the first digits of its key, or a part of its label: 'frozen sts/STS12'")
@@ -199,7 +200,7 @@ def logs(
     show_logs(results, cell, Console())
 
 
-@app.command()
+@app.command(rich_help_panel=_CLUSTER)
 def retry(
     results: _Results = Path("results"),
     wait: Annotated[bool, typer.Option("--wait", help="follow until all is done")] = False,
@@ -211,7 +212,7 @@ def retry(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=_CLUSTER)
 def cancel(results: _Results = Path("results")) -> None:
     """Cancel the jobs of the sweeps of this folder, and no others; the sweep's command goes on from there."""
     from thawbench.slurm.commands import cancel
@@ -219,7 +220,7 @@ def cancel(results: _Results = Path("results")) -> None:
     cancel(results, Console())
 
 
-@app.command(name="list")
+@app.command(name="list", rich_help_panel=_LOOK)
 def list_(kind: Annotated[Kind, typer.Argument(help="what to list")]) -> None:
     """List the strategies, tasks, profiles or train sets that have names here."""
     from thawbench.suite.listing import show
@@ -227,7 +228,7 @@ def list_(kind: Annotated[Kind, typer.Argument(help="what to list")]) -> None:
     show(kind.value, Console())
 
 
-@app.command()
+@app.command(rich_help_panel=_LOOK)
 def doctor() -> None:
     """Tell what this machine offers: versions, device, bfloat16, the Hub, the caches and their size."""
     from thawbench.suite.doctor import show
@@ -235,7 +236,7 @@ def doctor() -> None:
     show(Console())
 
 
-@app.command()
+@app.command(rich_help_panel=_LOOK)
 def world(
     rows: Annotated[bool, typer.Option("--show", help="some rows of each part, not only their number")] = False,
     seed: Annotated[int, typer.Option(help="which world; train sets and tasks read that of seed 0")] = 0,
@@ -247,7 +248,7 @@ def world(
     Console().print(show(make_world(seed), rows=rows), markup=False, highlight=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(rich_help_panel=_MEASURE)
 def check(
     strategy: Annotated[str, typer.Argument(help="a strategy such as frozen_ebm:norm=l2, or a file my_idea.py")],
     backbone: Annotated[str, typer.Option(help="what it is tried on")] = "tiny",
@@ -262,7 +263,7 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=_PUBLISH)
 def claims(
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
     folder: Annotated[
@@ -298,7 +299,7 @@ def claims(
         print(f"wrote {page.path}")
 
 
-@app.command()
+@app.command(rich_help_panel=_PUBLISH)
 def leaderboard(
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
     out: Annotated[
@@ -327,7 +328,7 @@ def leaderboard(
         print(f"wrote {page.path}")
 
 
-@app.command()
+@app.command(rich_help_panel=_PUBLISH)
 def figures(
     out: Annotated[Path, typer.Option(help="the folder to draw into")],
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
@@ -356,7 +357,7 @@ def figures(
 
 
 picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, or of layers.")
-app.add_typer(picture, name="picture")
+app.add_typer(picture, name="picture", rich_help_panel=_PUBLISH)
 
 
 class Theme(enum.StrEnum):
@@ -422,7 +423,7 @@ class ExportFormat(enum.StrEnum):
     mteb = "mteb"
 
 
-@app.command(name="export")
+@app.command(name="export", rich_help_panel=_PUBLISH)
 def export_(
     out: Annotated[Path, typer.Option(help="the file, say mine.jsonl.gz; of --format mteb a folder")],
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
@@ -463,7 +464,7 @@ class Differing(enum.StrEnum):
     REPLACE = "replace"
 
 
-@app.command(name="import")
+@app.command(name="import", rich_help_panel=_PUBLISH)
 def import_(
     source: Annotated[Path, typer.Argument(help="a file that `thawbench export` wrote")],
     results: Annotated[Path, typer.Option(help="the folder that the records join")] = Path("results"),
@@ -485,7 +486,7 @@ def import_(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=_PUBLISH)
 def compact(folder: Annotated[Path, typer.Argument(help="a folder of records that nothing writes into now")]) -> None:
     """Put the records of a folder into one file with checksums, `records.jsonl`, and remove the single files.
 
@@ -497,7 +498,7 @@ def compact(folder: Annotated[Path, typer.Argument(help="a folder of records tha
     print(f"{path}: {count} records")
 
 
-@app.command()
+@app.command(rich_help_panel=_PUBLISH)
 def compare(
     first: Annotated[str, typer.Argument(help="a strategy as it was run")],
     second: Annotated[str, typer.Argument(help="another one, or the same with --second-seed")],
