@@ -12,9 +12,9 @@ from thawbench.leaderboard.figure_dots import Dot, draw_dots
 from thawbench.leaderboard.figure_lines import INTERVALS
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.leaderboard.statistics import Interval
 from thawbench.suite.records import Record
 

@@ -9,8 +9,8 @@ from thawbench.leaderboard.figure_cells import Line, curve_points
 from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.suite.records import Record
 
 NOISE, LAYERS, GEOMETRY, PROBE = "noise", "layers", "geometry", "probe"

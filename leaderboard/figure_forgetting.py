@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from thawbench.leaderboard.figure_cells import curve_points
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, short
 from thawbench.leaderboard.figure_style import themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.suite.records import Record
 
 _FAMILY = "forgetting"

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, short, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.leaderboard.tables import Table, tables_of
 from thawbench.suite.records import Record
 

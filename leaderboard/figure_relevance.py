@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from thawbench.leaderboard.figure_dots import Dot, draw_dots
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.leaderboard.rank_correlation import RankCorrelation
 from thawbench.leaderboard.relevance import RELEVANCE, SIMILARITY, relevance_of
 from thawbench.leaderboard.tables import tables_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.picture_page import Ink
+from thawbench.leaderboard.ink import Ink
 
 _LABEL_PT, _NOTE_PT, _TITLE_PT = 7.5, 7.0, 11.0
 LABEL_STEP = _LABEL_PT * 1.22 / 72

@@ -22,8 +22,8 @@ from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
 from thawbench.leaderboard.figure_overtaking import Overtaking, overtaking_of
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.suite.records import Record
 
 TUNED, FROZEN = "finetune", "frozen"

@@ -9,9 +9,9 @@ from thawbench.leaderboard.figure_cells import Cell, cells_of, natural
 from thawbench.leaderboard.figure_lines import limits
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
-from thawbench.leaderboard.picture_page import Ink
 from thawbench.suite.records import Record
 
 _FAMILY = "fewshot"

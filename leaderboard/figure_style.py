@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from matplotlib import rc_context, rcParamsDefault
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.picture_page import INKS, Ink, Theme
+from thawbench.leaderboard.ink import INKS, Ink, Theme
 
 Kind = Literal["svg", "png"]
 Data = TypeVar("Data")
@@ -63,27 +63,33 @@ def themed(draw: Callable[[Data, Ink], Figure]) -> Callable[[Data, Theme], Figur
     @wraps(draw)
     def drawn(data: Data, theme: Theme) -> Figure:
         ink = INKS[theme]
-        with _settings(ink):
+        with settings(ink):
             return draw(data, ink)
 
     return drawn
 
 
-def render(figure: Figure, kind: Kind) -> bytes:
+def render(figure: Figure, kind: Kind, *, formulas: bool = False) -> bytes:
     """The figure as a file: neither the hour, nor a program's version, nor anything drawn at random is in it."""
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with _settings(None), warnings.catch_warnings():
+    with settings(None, formulas=formulas), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name may be in any script
         figure.savefig(out, format=kind, dpi=_DPI, metadata=metadata)
     return out.getvalue()
 
 
 @contextmanager
-def _settings(ink: Ink | None) -> Iterator[None]:
+def settings(ink: Ink | None, *, formulas: bool = False) -> Iterator[None]:
+    """matplotlib's own settings and ours, and none of the user's.
+
+    Args:
+        ink: the colours of what is drawn; None while a figure is only written.
+        formulas: whether what stands between two dollar signs is one; else it may be a part of a name.
+    """
     changed: dict[Any, Any] = {
         "font.family": "DejaVu Sans",  # it comes with matplotlib
-        "text.parse_math": False,  # a name may hold two dollar signs
+        "text.parse_math": formulas,
         "svg.hashsalt": "thawbench",  # or the names of clip paths are drawn at random
         "svg.fonttype": "path",
     }
@@ -92,8 +98,8 @@ def _settings(ink: Ink | None) -> Iterator[None]:
         changed |= dict.fromkeys(texts, ink.text)
         changed |= dict.fromkeys(("figure.facecolor", "savefig.facecolor", "axes.facecolor"), ink.paper)
         changed |= dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), ink.faint)
-    settings: Any = {**rcParamsDefault, **changed}
+    whole: Any = {**rcParamsDefault, **changed}
     for name in ("backend", "interactive"):
-        del settings[name]
-    with rc_context(settings):
+        del whole[name]
+    with rc_context(whole):
         yield

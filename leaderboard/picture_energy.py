@@ -6,7 +6,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from thawbench.leaderboard.picture_page import Ink, Theme, page
+from thawbench.leaderboard.ink import Ink, Theme
+from thawbench.leaderboard.picture_page import page
 
 Norm = Literal["l1", "l2", "cosine"]
 Vectors = NDArray[np.float64]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thawbench.errors import UserError
-from thawbench.leaderboard.picture_page import Page, Theme, page
+from thawbench.leaderboard.ink import Theme
+from thawbench.leaderboard.picture_page import Page, page
 
 _COLUMNS = 7
 _SIDE = 1.75

@@ -6,8 +6,8 @@ from typing import Literal
 
 from thawbench.contracts import Adapted
 from thawbench.errors import DegenerateError, NotApplicableError, UserError
+from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.picture_layers import Strip, draw_layers
-from thawbench.leaderboard.picture_page import Theme
 from thawbench.suite.plan import Request, make_plan
 from thawbench.suite.session import prepare
 from thawbench.suite.store import AdaptationStore

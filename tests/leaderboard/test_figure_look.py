@@ -7,7 +7,7 @@ import pytest
 
 from thawbench.leaderboard.figure_sheet import Label, Margins, Sheet, plain, short, spread
 from thawbench.leaderboard.figure_style import look_of, render, themed
-from thawbench.leaderboard.picture_page import INKS, Ink
+from thawbench.leaderboard.ink import INKS, Ink
 
 LIGHT = INKS["light"]
 

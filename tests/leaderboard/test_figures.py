@@ -13,7 +13,7 @@ from thawbench.contracts import Seeds
 from thawbench.errors import UserError
 from thawbench.leaderboard.figure_style import Kind, render
 from thawbench.leaderboard.figures import FIGURES, draw_figures
-from thawbench.leaderboard.picture_page import Theme
+from thawbench.leaderboard.ink import Theme
 from thawbench.suite.records import Record, RecordStore
 
 ODD = "a|b\n1e5"
