@@ -1,7 +1,5 @@
 """From a folder of records to figures: which there are, which can be drawn, and why others cannot."""
 
-import contextlib
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +18,10 @@ from thawbench.leaderboard.figure_shift import draw_shift, shift_panels
 from thawbench.leaderboard.figure_sizes import draw_overtakings, draw_sizes, size_panels
 from thawbench.leaderboard.figure_spread import draw_strips, strips
 from thawbench.leaderboard.figure_style import Kind, render
+from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.mixture import by_backbone, refuse_mixtures
-from thawbench.leaderboard.picture_page import Theme
 from thawbench.suite.records import Record, RecordStore
+from thawbench.whole_file import replacing
 
 
 @dataclass(frozen=True)
@@ -137,13 +136,9 @@ def _sections(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
+        with replacing(path) as beside:
+            beside.write_bytes(content)
     except OSError as error:
         raise UserError(f"the figure {path} cannot be written ({error.strerror}); choose another with --out") from None
-    finally:
-        with contextlib.suppress(OSError):  # it must not hide the first error
-            temporary.unlink(missing_ok=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from thawbench.slurm.options import SweepOptions
 from thawbench.slurm.tasks import TaskFile
 from thawbench.suite.options import Settings, settings
 from thawbench.suite.strict_json import decode
+from thawbench.whole_file import replacing
 
 if TYPE_CHECKING:
     from thawbench.suite.cells import Cell  # which brings torch with it, and status needs none
@@ -120,12 +120,10 @@ class SweepFolder:
 
     def write_plan(self, cells: "Iterable[Cell]", seconds: Iterable[float]) -> None:
         """Note what is planned, for whoever asks how it stands."""
-        fresh = self.path / f".plan.{secrets.token_hex(4)}.tmp"
-        with fresh.open("w", encoding="utf-8") as file:
+        with replacing(self.path / "plan.tsv") as beside, beside.open("w", encoding="utf-8") as file:
             for cell, expected in zip(cells, seconds, strict=True):
                 parts = (cell.key, cell.strategy, cell.task_name, cell.task.family, f"{expected:.3f}", cell.label)
                 file.write("\t".join(parts) + "\n")
-        os.replace(fresh, self.path / "plan.tsv")
 
     def read_plan(self) -> Iterator[PlannedCell]:
         """The cells that were planned last."""
@@ -140,9 +138,8 @@ class SweepFolder:
     def write_request(self, asked: Settings, options: SweepOptions) -> None:
         """Note what was asked for, so that `thawbench retry` needs no options."""
         values: dict[str, Any] = {"settings": dataclasses.asdict(asked), "options": dataclasses.asdict(options)}
-        fresh = self.path / f".request.{secrets.token_hex(4)}.tmp"
-        fresh.write_text(json.dumps(values, default=str, indent=1), encoding="utf-8")
-        os.replace(fresh, self.path / "request.json")
+        with replacing(self.path / "request.json") as beside:
+            beside.write_text(json.dumps(values, default=str, indent=1), encoding="utf-8")
 
     def read_request(self) -> tuple[Settings, SweepOptions]:
         """What was asked for last.

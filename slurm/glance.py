@@ -7,7 +7,6 @@ not changed: each record comes into it by a rename, which the folder's time show
 import contextlib
 import json
 import os
-import secrets
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from thawbench.suite.checked_lines import read_lines
 from thawbench.suite.records import PACKED
+from thawbench.whole_file import replacing
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,8 @@ class Glances:
         if self._kept.parent.is_dir() and time.time_ns() - changed > _SETTLED_NS:
             with contextlib.suppress(OSError, ValueError):
                 self._kept.mkdir(exist_ok=True)
-                fresh = kept.with_name(f".{kept.name}.{secrets.token_hex(4)}.tmp")
-                fresh.write_text(head + "".join(map(_line_of, found)), encoding="utf-8")
-                os.replace(fresh, kept)
+                with replacing(kept) as beside:
+                    beside.write_text(head + "".join(map(_line_of, found)), encoding="utf-8")
         return found
 
 

@@ -2,11 +2,9 @@
 
 import json
 import logging
-import os
-import secrets
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,8 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+
+from thawbench.whole_file import replacing
 
 _log = logging.getLogger(__name__)
 
@@ -51,15 +51,12 @@ class Checkpoint:
 
     def save(self, run: str, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Replace the file. One that cannot be written is reported, and the old one stays: training goes on."""
-        beside = self.path.with_suffix(f".{secrets.token_hex(6)}.tmp")  # a process of another node may have our number
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(dict(tensors), beside, {"run": run, "values": json.dumps(values)})
-            os.replace(beside, self.path)
+            with replacing(self.path) as beside:
+                save_file(dict(tensors), beside, {"run": run, "values": json.dumps(values)})
         except (SafetensorError, OSError) as error:
             _log.warning("training cannot be saved in %s: %s", self.path, error)
-            with suppress(OSError):
-                beside.unlink()
         self._saved_at = time.monotonic()
 
 

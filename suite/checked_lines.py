@@ -13,8 +13,6 @@ import contextlib
 import gzip
 import hashlib
 import json
-import os
-import secrets
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from typing import IO, Any, cast
 
 from thawbench.errors import UserError
 from thawbench.suite.strict_json import loads
+from thawbench.whole_file import replacing
 
 VERSION = 1
 _HEAD = {"format": "thawbench records", "version": VERSION}
@@ -54,20 +53,14 @@ def write_lines(path: Path, values: Iterable[Any]) -> int:
     Raises:
         UserError: the file cannot be written; an older one is as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file, _compressed(file, path) as text:
-            count = _write(text, values)
-        os.replace(temporary, path)
+        with replacing(path) as beside, beside.open("xb") as file, _compressed(file, path) as text:
+            return _write(text, values)
     except OSError as error:
         raise UserError(
             f"{path} cannot be written ({error.strerror or error}); make room or choose another file"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    return count
 
 
 def read_lines(path: Path) -> Iterator[Line]:

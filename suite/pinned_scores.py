@@ -13,7 +13,6 @@ is wrong, and 3 if nothing could be compared.
 
 import argparse
 import csv
-import os
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -30,6 +29,7 @@ from thawbench.suite.records import Record
 from thawbench.suite.runner import Runner
 from thawbench.suite.session import prepare
 from thawbench.suite.strategy_page import ROOT, built_in, write_page
+from thawbench.whole_file import replacing
 
 FILE = ROOT / "tests" / "suite" / "pinned_scores.csv"
 COMMAND = "python -m thawbench.suite.pinned_scores"
@@ -83,12 +83,10 @@ def read_pins(path: Path = FILE) -> list[Pin]:
 
 def write_pins(pins: Iterable[Pin], path: Path = FILE) -> None:
     """Write all rows by name, beside the file, and rename."""
-    beside = path.with_suffix(f".{os.getpid()}.tmp")
-    with beside.open("w", newline="", encoding="utf-8") as file:
+    with replacing(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([field.name for field in fields(Pin)])
         writer.writerows(astuple(pin) for pin in sorted(pins, key=lambda pin: pin.name))
-    beside.replace(path)
 
 
 def planned(names: Sequence[str]) -> list[Cell]:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +23,7 @@ from thawbench.errors import ThawbenchError, UserError
 from thawbench.suite.checked_lines import read_lines, write_lines
 from thawbench.suite.strict_json import canonical_json as canonical_json
 from thawbench.suite.strict_json import decode, loads
+from thawbench.whole_file import replacing
 
 SCHEMA = 1
 PACKED = "records.jsonl"
@@ -386,18 +386,10 @@ def published(record: Record) -> Record:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file beside `path` and rename it into place; on any error nothing is left and `path` is as it was."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        # a file that cannot be removed must not hide the first error
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as beside, beside.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _reserve(path: Path) -> Path:

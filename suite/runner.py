@@ -3,9 +3,7 @@
 import dataclasses
 import datetime
 import math
-import os
 import platform
-import secrets
 import time
 import traceback
 from collections import Counter, OrderedDict
@@ -24,6 +22,7 @@ from thawbench.suite import machine
 from thawbench.suite.cells import Cell, Trail
 from thawbench.suite.records import Environment, Failure, MetricValue, Record, RecordStore, Status, Usage
 from thawbench.suite.store import AdaptationStore
+from thawbench.whole_file import replacing
 
 _TASKS_IN_MEMORY = 8
 
@@ -71,7 +70,7 @@ class Runner:
         return outcome
 
     def _run(self, cell: Cell, attempts: int) -> Record:
-        started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        started = now()
         clock = time.perf_counter()
         machine.reset_peak_memory()
         draft = _Draft()
@@ -91,19 +90,11 @@ class Runner:
         wall = time.perf_counter() - clock
         traces = [self.store.trace_path(prefix) for prefix in cell.adaptation.prefixes()]
         trace = next((path for path in reversed(traces) if path.exists()), None)
-        record = Record(
-            key=cell.key,
-            status=status,
-            strategy=cell.strategy,
-            task=cell.task_name,
-            family=cell.task.family,
-            backbone=cell.adaptation.backbone.name,
-            control=cell.control,
-            cell=cell.identity(),
-            seeds=cell.seeds,
-            draws=tuple(sorted(cell.streams)),
-            environment=environment(cell),
-            started=started,
+        record = record_of(
+            cell,
+            status,
+            environment(cell),
+            started,
             usage=draft.usage(wall),
             metrics=draft.metrics,
             curves=draft.scores.curves,
@@ -144,7 +135,6 @@ class Runner:
             return None
         name = f"rows/{cell.key}.parquet"
         path = self.results / name
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         table = pa.table(
             {
                 "row": [row.row for row in scores.rows],
@@ -154,14 +144,12 @@ class Runner:
         )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, temporary)
-            os.replace(temporary, path)
+            with replacing(path) as beside:
+                pq.write_table(table, beside)
         except OSError as error:
             raise UserError(
                 f"cannot write {path}: {error}; make room or choose another folder with --results"
             ) from None
-        finally:
-            temporary.unlink(missing_ok=True)
         return name
 
     def _release(self, cell: Cell) -> None:
@@ -219,6 +207,35 @@ class _Draft:
             zero_vectors=meter.zero_vectors,
             tokens_per_s=meter.tokens / meter.seconds if meter.seconds and meter.tokens else None,
         )
+
+
+def record_of(cell: Cell, status: Status, where: Environment, started: str, **found: Any) -> Record:
+    """A cell's record.
+
+    Args:
+        started: ISO 8601, UTC.
+        found: the record's other fields; which there must be hangs on the status.
+    """
+    return Record(
+        key=cell.key,
+        status=status,
+        strategy=cell.strategy,
+        task=cell.task_name,
+        family=cell.task.family,
+        backbone=cell.adaptation.backbone.name,
+        control=cell.control,
+        cell=cell.identity(),
+        seeds=cell.seeds,
+        draws=tuple(sorted(cell.streams)),
+        environment=where,
+        started=started,
+        **found,
+    )
+
+
+def now() -> str:
+    """The time of day for a record."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def environment(cell: Cell) -> Environment:

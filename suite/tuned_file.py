@@ -1,7 +1,6 @@
 """Writes what a search found: `<strategy>.toml` with the choice and its trials, `<strategy>.json` with the records."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from thawbench.errors import UserError
 from thawbench.strategies.tuned import FOLDER, read_choices
 from thawbench.suite.records import Failure, Record
 from thawbench.suite.tune import Search
+from thawbench.whole_file import replacing
 
 _HEAD = "# Written by `thawbench tune`: chosen by mean dev score. The records of the trials lie beside, as JSON.\n"
 
@@ -110,6 +110,5 @@ def _value(value: Json) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, path)
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
