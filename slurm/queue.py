@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,11 +152,8 @@ class LocalQueue:
     def jobs(self) -> list[Job]:
         """The tasks whose processes live, the driver that started them or not."""
         found = {}
-        for pid, line in _processes():
-            match = re.search(re.escape(self._folder) + r"/([^/]+)/jobs/(\d+)(?:\s|\0|'|$)", line)
-            if match and pid != os.getpid():
-                name, index = match.group(1), int(match.group(2))
-                found[name, index] = Job(str(pid), name, index, "RUNNING", os.uname().nodename)
+        for pid, name, index in self._processes():
+            found[name, index] = Job(str(pid), name, index, "RUNNING", os.uname().nodename)
         return list(found.values())
 
     def states(self, ids: Iterable[str]) -> dict[str, set[str]]:
@@ -166,11 +163,18 @@ class LocalQueue:
     def cancel(self, names: Iterable[str]) -> None:
         """Ask the processes of these jobs to leave."""
         wanted = set(names)
-        for pid, line in _processes():
-            match = re.search(re.escape(self._folder) + r"/([^/]+)/jobs/\d+", line)
-            if match and match.group(1) in wanted and pid != os.getpid():
+        for pid, name, _ in self._processes():
+            if name in wanted:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGTERM)
+
+    def _processes(self) -> Iterator[tuple[int, str, int]]:
+        """Process, job's name and index; a task may have several processes."""
+        of_task = re.compile(re.escape(self._folder) + r"/([^/]+)/jobs/(\d+)(?:\s|\0|'|$)")
+        for pid, line in _processes():
+            match = of_task.search(line)
+            if match and pid != os.getpid():
+                yield pid, match.group(1), int(match.group(2))
 
 
 def _processes() -> list[tuple[int, str]]:

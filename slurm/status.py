@@ -57,8 +57,8 @@ class Standing:
 def standing(folder: SweepFolder) -> Standing:
     """How the sweeps of a folder of results stand: what was planned last, and all records."""
     found = Standing()
-    jobs, found.trouble = _jobs(folder)
     ledger = folder.ledger()
+    jobs, found.trouble = _jobs(folder, {sent.cluster for sent in ledger.sent.values()})
     found.began = ledger.began
     found.jobs = [job for task, job in jobs.items() if task[0] in ledger.sent]
     under_way: dict[str, str] = {}
@@ -83,9 +83,8 @@ def standing(folder: SweepFolder) -> Standing:
     return found
 
 
-def _jobs(folder: SweepFolder) -> tuple[dict[Task, Job], str]:
-    """What is under way by the queue; and why that is not known, if it is not."""
-    clusters = {sent.cluster for sent in folder.ledger().sent.values()}
+def _jobs(folder: SweepFolder, clusters: set[str]) -> tuple[dict[Task, Job], str]:
+    """What is under way by the queues of these clusters; and why that is not known, if it is not."""
     jobs: list[Job] = []
     trouble = ""
     if "slurm" in clusters:
