@@ -62,11 +62,23 @@ def plan_of(settings: Settings) -> Plan:
 
 def prepare(threads: int | None) -> None:
     """Set what holds for the whole process: threads, and quiet from libraries that talk to someone else."""
-    import torch
-
     if threads is not None:
-        torch.set_num_threads(threads)
+        _keep_to(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads and a fork do not go together
     for name in ("mteb", "datasets", "transformers", "huggingface_hub", "httpx", "filelock"):
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module=r"(mteb|datasets|transformers|huggingface_hub|sklearn)\b")
+
+
+def _keep_to(threads: int) -> None:
+    """torch's threads and those of numpy's and scipy's matrix libraries, loaded already or not yet.
+
+    They have pools of their own: on two cores, two processes of one torch thread each would read out on four.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(threads)
+    threadpool_limits(threads)
+    for pool in ("OMP", "OPENBLAS", "MKL"):
+        os.environ[f"{pool}_NUM_THREADS"] = str(threads)
