@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 
 from thawbench.slurm.glance import Glance
-from thawbench.suite.cells import Cell
+from thawbench.suite.cells import Cell, Step
+from thawbench.suite.estimate import steps_of
 
-_TRAINED_S = 10.0
-"""A guess for a strategy that draws an order of batches, and so trains by steps: low, as a task that is longer than it
-was taken to be saves itself and goes on, and one that is shorter has cost a start of Python for nothing."""
+_STEP_S = 0.15
+"""A guess for a training step of a strategy that draws an order of batches: low, as a task that is longer than it was
+taken to be saves itself and goes on, and one that is shorter has cost a start of Python for nothing."""
 
 _READ_OUT_S = 2.0
-"""A guess for all else."""
+"""A guess for all else in a cell."""
 
 
 class Costs:
@@ -36,7 +37,14 @@ class Costs:
             if group in self._sums:
                 total, count = self._sums[group]
                 return max(total / count, 0.001)
-        return _TRAINED_S if "order" in cell.streams else _READ_OUT_S
+        return _READ_OUT_S + _STEP_S * sum(map(_length, cell.adaptation.steps))
+
+
+def _length(step: Step) -> float:
+    """How many training steps a step of an adaptation is taken to be."""
+    if step.train is None or "order" not in step.streams:
+        return 0.0
+    return steps_of(step.train.name, step.budget.steps, step.budget.epochs)
 
 
 def _groups(backbone: str, strategy: str, task: str, family: str) -> tuple[tuple[str, ...], ...]:

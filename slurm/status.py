@@ -29,7 +29,7 @@ class Standing:
         cells: by state.
         strategies, families: the same by strategy, and by family of tasks.
         jobs: tasks that wait or run.
-        seconds_left: expected work of the cells without a record, as of one slot.
+        seconds_left: expected work of the cells without a record, as of one slot, by how far those with one were off.
         failed: keys, some of them.
     """
 
@@ -67,19 +67,24 @@ def standing(folder: SweepFolder) -> Standing:
             state = "running" if job.state == "RUNNING" else "waiting"
             with contextlib.suppress(UserError):
                 under_way.update((cell.key, state) for cell in folder.task(*task).cells)
-    recorded = set()
+    took: dict[str, float] = {}
     for record in Glances(folder.results).all():
-        recorded.add(record.key)
+        took[record.key] = record.wall_s
         if record.failed and record.key in under_way:
             found.count(under_way[record.key], record.strategy, record.family)
             continue
         found.count(record.status, record.strategy, record.family)
         if record.failed and len(found.failed) < _SHOWN:
             found.failed.append(record.key)
+    expected = spent = 0.0
     for cell in folder.read_plan():
-        if cell.key not in recorded:
+        if cell.key in took:
+            expected, spent = expected + cell.seconds, spent + took[cell.key]
+        else:
             found.count(under_way.get(cell.key, "to send"), cell.strategy, cell.family)
             found.seconds_left += cell.seconds
+    if expected and spent:  # a guess that was twice too long so far is taken to be so for the rest
+        found.seconds_left *= spent / expected
     return found
 
 

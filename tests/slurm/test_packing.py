@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from thawbench.slurm.packing import GOOD_S, LEAST_S, MOST_TASKS, Pack, pack
+from thawbench.slurm.packing import GOOD_S, MOST_TASKS, Pack, pack
 from thawbench.slurm.units import Unit
 
 HOUR = 3600.0
@@ -28,15 +28,30 @@ def test_slots_share_the_work_as_long_as_each_has_the_least() -> None:
     assert [length(packed) for packed in packs] == [50.0] * 4
 
 
-def test_much_work_makes_tasks_of_the_good_length_and_none_below_the_least() -> None:
+def test_much_work_makes_long_tasks_first_and_short_ones_last_none_below_the_good_length() -> None:
+    lengths = [length(packed) for packed in pack(units(*[1.0] * 8000), slots=4, limit_s=10 * HOUR)]
+
+    assert lengths[:3] == [1000, 875, 766]  # half of an even share of 8000, 7000 and 6125
+    assert min(lengths) >= 8000 / 4 / 16 / 2
+    assert len(lengths) < 8000 / GOOD_S / 2
+
+
+def test_slots_end_together_though_what_was_expected_is_wrong() -> None:
     draw = random.Random(0)
-    some = units(*(draw.uniform(0.1, 20) for _ in range(5000)))
+    took = [draw.uniform(0.1, 20) for _ in range(5000)]
+    packs = pack(units(*[10.0] * 5000), slots=8, limit_s=10 * HOUR)
 
-    lengths = [length(packed) for packed in pack(some, slots=8, limit_s=HOUR)]
+    slots = [0.0] * 8
+    for packed in packs:
+        slots[slots.index(min(slots))] += sum(took[unit.places[0]] for unit in packed)
 
-    assert len(lengths) == int(sum(unit.seconds for unit in some) / GOOD_S)
-    assert min(lengths) > LEAST_S
-    assert max(lengths) < GOOD_S + 2 * 20
+    assert max(slots) < 1.05 * sum(took) / 8
+
+
+def test_work_for_a_little_more_than_the_good_length_a_slot_is_not_cut_below_it() -> None:
+    lengths = [length(packed) for packed in pack(units(*[1.0] * 500), slots=4, limit_s=HOUR)]
+
+    assert lengths == [140.0, 120.0, 120.0, 120.0]
 
 
 def test_every_unit_is_in_one_task_and_neighbours_stay_together() -> None:
@@ -64,8 +79,8 @@ def test_a_task_is_expected_to_end_in_half_of_its_time() -> None:
 def test_there_are_not_too_many_tasks_while_their_time_allows_it() -> None:
     work = units(*[100.0] * 20_000)
 
-    assert len(pack(work, slots=8, limit_s=HOUR)) == MOST_TASKS
-    assert len(pack(work, slots=8, limit_s=300.0)) > MOST_TASKS
+    assert 0.8 * MOST_TASKS < len(pack(work, slots=4000, limit_s=HOUR)) <= MOST_TASKS
+    assert len(pack(work, slots=4000, limit_s=300.0)) > MOST_TASKS
 
 
 def test_nothing_makes_no_task() -> None:
