@@ -10,7 +10,7 @@ from typing import Any
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.costs import CostRow, costs_of
-from thawbench.leaderboard.mixture import by_backbone, grouped, refuse_mixtures
+from thawbench.leaderboard.mixture import grouped, refuse_mixtures
 from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.references import Reference
 from thawbench.leaderboard.relevance import Relevance, relevance_of
@@ -65,10 +65,8 @@ def build_board(records: Sequence[Record], references: Sequence[Reference] = ())
     if not records:
         raise UserError("there are no records to show; make some: pytest suite/ --strategy=frozen")
     ordered = sorted(records, key=lambda record: record.key)
-    refuse_mixtures(ordered)
-    sections = sorted(
-        (_section(group, references) for group in by_backbone(ordered)), key=lambda section: section.backbone
-    )
+    groups = refuse_mixtures(ordered)
+    sections = sorted((_section(group, references) for group in groups), key=lambda section: section.backbone)
     relevance = relevance_of([(section.backbone, section.tables) for section in sections])
     return Board(len(ordered), tuple(sections), relevance)
 

@@ -27,13 +27,13 @@ class CostRow:
 
 
 def costs_of(records: Sequence[Record]) -> tuple[CostRow, ...]:
-    """A row for each strategy that has an ok cell."""
+    """A row for each strategy that has an ok cell, of records of one backbone."""
     scored = grouped([record for record in records if record.status == "ok"], lambda record: record.strategy)
     return tuple(_cost(name, group) for name, group in sorted(scored.items()))
 
 
 def _cost(strategy: str, records: Sequence[Record]) -> CostRow:
-    fits = {one_line(record.cell["adaptation"]): record.usage.fit_s for record in records}
+    fits = {one_line(record.cell["adaptation"]["steps"]): record.usage.fit_s for record in records}
     usages = [record.usage for record in records]
     encode_s = math.fsum(usage.encode_s for usage in usages)
     total = sum(usage.total_parameters for usage in usages)

@@ -2,11 +2,20 @@
 
 import dataclasses
 import json
+from typing import Any
 
 from thawbench.leaderboard.board import Board
 
 
 def render_json(board: Board) -> str:
     """Fractions in full; names as in the dataclasses."""
-    # the only values that JSON lacks are sets of names
-    return json.dumps(dataclasses.asdict(board), indent=1, sort_keys=True, allow_nan=False, default=sorted) + "\n"
+    return json.dumps(board, indent=1, sort_keys=True, allow_nan=False, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON lacks: dataclasses, and sets of names."""
+    return (
+        sorted(value)
+        if isinstance(value, frozenset)
+        else {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    )

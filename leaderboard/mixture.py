@@ -16,16 +16,21 @@ READ_OUT = "readout"
 _WAY_OUT = "Run the current version into another folder with --results, or move the older records away"
 
 
-def refuse_mixtures(records: Sequence[Record]) -> None:
+def refuse_mixtures(records: Sequence[Record]) -> list[list[Record]]:
     """All that a board refuses: mixed libraries and tasks anywhere, mixed strategies on one backbone.
+
+    Returns:
+        `by_backbone` of the records.
 
     Raises:
         UserError: as of the three below.
     """
     refuse_mixed_libraries(records)
     refuse_mixed_tasks(records)
-    for group in by_backbone(records):
+    groups = by_backbone(records)
+    for group in groups:
         refuse_mixed_strategies(group)
+    return groups
 
 
 def by_backbone(records: Sequence[Record]) -> list[list[Record]]:
@@ -98,9 +103,10 @@ def one_line(value: Any) -> str:
 
 
 def _without_seeds(record: Record) -> Mapping[str, Any]:
+    """The cell but for its seeds, and but for the task and the backbone, which are looked at apart."""
     adaptation = record.cell["adaptation"]
     steps = [{name: part for name, part in step.items() if name != "seeds"} for step in adaptation["steps"]]
-    return {**record.cell, "adaptation": {**adaptation, "steps": steps}}
+    return {**record.cell, "task": None, "adaptation": {**adaptation, "backbone": None, "steps": steps}}
 
 
 def _methods(record: Record, only: str = "") -> list[Any]:

@@ -1,7 +1,6 @@
 """What several seeds say together: mean, spread, interval. Sums are exact, so that no order of the seeds shows."""
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,8 +32,17 @@ def summarise(values: Sequence[float]) -> Summary:
     """
     if not values:
         raise ValueError("nothing to summarise")
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return Summary(math.fsum(values) / len(values), std, len(values))
+    return Summary(math.fsum(values) / len(values), _std(values) if len(values) > 1 else None, len(values))
+
+
+def _std(values: Sequence[float]) -> float:
+    """In whole numbers, as exact as `statistics.stdev`, which takes many times as long."""
+    ratios = [value.as_integer_ratio() for value in values]
+    unit = max(denominator for _, denominator in ratios)  # a power of two, as all of them are
+    parts = [numerator * (unit // denominator) for numerator, denominator in ratios]
+    n = len(parts)
+    squared = n * sum(part * part for part in parts) - sum(parts) ** 2
+    return math.sqrt(squared / (n * (n - 1) * unit * unit))
 
 
 def t_interval(summary: Summary, confidence: float = 0.95) -> Interval | None:

@@ -22,7 +22,7 @@ from thawbench.contracts import Curve, Seeds, Stream
 from thawbench.errors import ThawbenchError, UserError
 from thawbench.suite.checked_lines import read_lines, write_lines
 from thawbench.suite.strict_json import canonical_json as canonical_json
-from thawbench.suite.strict_json import decode, loads
+from thawbench.suite.strict_json import decode, loads, spelled_json
 from thawbench.whole_file import replacing
 
 SCHEMA = 1
@@ -150,8 +150,12 @@ class Record:
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
-        spelled = canonical_json(self.cell)
-        object.__setattr__(self, "cell", json.loads(spelled))
+        object.__setattr__(self, "cell", json.loads(canonical_json(self.cell)))
+        self.check()
+
+    def check(self) -> None:
+        """Raise ValueError if the parts contradict one another; `cell` is plain JSON."""
+        spelled = spelled_json(self.cell)
         if self.key != hashlib.sha256(spelled.encode()).hexdigest():
             raise ValueError("key is not the SHA-256 of cell")
         _check_cell(self.cell)
@@ -353,7 +357,7 @@ def read_packed(path: Path) -> tuple[dict[str, Record], tuple[str, ...]]:
             try:
                 if line.damage:
                     raise DamagedRecordError(line.damage)
-                record = _decoded(line.content, f"{path}, line {line.number}")
+                record = _decoded(line.content, f"{path}, line {line.number}", written=True)
                 found[record.key] = record
             except DamagedRecordError as error:
                 damaged.append(str(error))
@@ -411,9 +415,9 @@ def _load(path: Path, key: str) -> Record:
     return record
 
 
-def _decoded(content: bytes, where: str) -> Record:
+def _decoded(content: bytes, where: str, *, written: bool = False) -> Record:
     try:
-        value = loads(content)
+        value = loads(content, written=written)
     except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{where}: no JSON ({error})") from None
     schema = value.get("schema") if isinstance(value, dict) else None

@@ -21,21 +21,35 @@ def canonical_json(value: Any) -> str:
         TypeError, ValueError: it holds a key that is not a string, a number that is not finite, or no JSON at all.
     """
     _check_keys(value)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return spelled_json(value)
 
 
-def loads(content: bytes) -> Any:
+def spelled_json(value: Any) -> str:
+    """The same of what is plain JSON already, parsed for example: all keys are strings.
+
+    Raises:
+        ValueError: a number that is not finite.
+    """
+    return _SPELLER.encode(value)
+
+
+def loads(content: bytes, *, written: bool = False) -> Any:
     """Parsed JSON.
+
+    Args:
+        written: whether a sum has shown that these bytes are what `json.dumps` wrote, which has no key twice.
 
     Raises:
         ValueError: not UTF-8, not JSON, NaN or an infinity in it, or one key twice in an object.
     """
-    return json.loads(content.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+    decoder = _WRITTEN if written else _ANY
+    return decoder.decode(content.decode())
 
 
 def decode(target: type[T], value: Any) -> T:
     """A dataclass out of parsed JSON. Its fields may be plain types, Any, Literal, X | None, tuple[X, ...],
-    Mapping[str, X] and dataclasses of these.
+    Mapping[str, X] and dataclasses of these. If it has a method `check`, that takes the place of `__post_init__`: what
+    comes out of JSON needs not be made plain.
 
     Raises:
         ValueError: a field is missing, unknown or of another type, or the dataclass refuses it; the field is named.
@@ -61,29 +75,43 @@ def _decoder(hint: Any) -> _Decoder:
         return _fields_decoder(hint)
     if origin is types.UnionType:
         (option,) = [option for option in arguments if option is not type(None)]
-        decode_option = _decoder(option)
-        return lambda value: None if value is None else decode_option(value)
+        return _option_decoder(_decoder(option))
     if origin is tuple:
         return _items_decoder(_decoder(arguments[0]), hint)
     if origin is Mapping:
         return _values_decoder(_decoder(arguments[1]), hint)
-    return _plain_decoder(hint, arguments if origin is Literal else None)
+    return _choice_decoder(hint, frozenset(arguments)) if origin is Literal else _plain_decoder(hint)
 
 
-def _plain_decoder(hint: Any, choices: tuple[Any, ...] | None) -> _Decoder:
+def _option_decoder(decode_option: _Decoder) -> _Decoder:
+    return lambda value: None if value is None else decode_option(value)
+
+
+def _choice_decoder(hint: Any, choices: frozenset[Any]) -> _Decoder:
+    def decode_choice(value: Any) -> Any:
+        if type(value) is str and value in choices:
+            return value
+        raise _wrong(value, hint)
+
+    return decode_choice
+
+
+def _plain_decoder(hint: Any) -> _Decoder:
+    if hint is float:
+        return _decode_float
+
     def decode_plain(value: Any) -> Any:
-        if choices is not None:
-            if isinstance(value, str) and value in choices:
-                return value
-        # bool is a subclass of int, and 1e999 is read as an infinity
-        elif hint is float:
-            if type(value) in (int, float) and math.isfinite(value):
-                return float(value)
-        elif type(value) is hint:
+        if type(value) is hint:  # bool is a subclass of int
             return value
         raise _wrong(value, hint)
 
     return decode_plain
+
+
+def _decode_float(value: Any) -> float:
+    if type(value) in (float, int) and math.isfinite(value):  # 1e999 is read as an infinity
+        return float(value)
+    raise _wrong(value, float)
 
 
 def _items_decoder(decode_item: _Decoder, hint: Any) -> _Decoder:
@@ -118,30 +146,50 @@ def _values_decoder(decode_value: _Decoder, hint: Any) -> _Decoder:
 
 
 def _fields_decoder(hint: Any) -> _Decoder:
+    """A folder has a hundred thousand records of some eighty fields: what is right at first sight is not called for,
+    and the fields are put in at once, as every one of them is there."""
     hints = typing.get_type_hints(hint)
-    decoders = {item.name: _decoder(hints[item.name]) for item in dataclasses.fields(hint)}
+    fields = [
+        (item.name, _as_they_are(hints[item.name]), _decoder(hints[item.name])) for item in dataclasses.fields(hint)
+    ]
+    names = frozenset(name for name, _, _ in fields)
+    check = getattr(hint, "check", getattr(hint, "__post_init__", None))
 
     def decode_fields(value: Any) -> Any:
         if not isinstance(value, dict):
             raise ValueError(f" is {value!r:.60}, expected an object")
-        if value.keys() != decoders.keys():
-            for name in decoders:
+        if value.keys() != names:
+            for name, _, _ in fields:
                 if name not in value:
                     raise ValueError(f"{name} is missing")
-            raise ValueError(f"{next(name for name in value if name not in decoders)} is unknown")
-        decoded = {}
+            raise ValueError(f"{next(name for name in value if name not in names)} is unknown")
+        decoded = object.__new__(hint)
+        inside = decoded.__dict__
         name = ""
         try:
-            for name, decode_field in decoders.items():
-                decoded[name] = decode_field(value[name])
+            for name, kinds, decode_field in fields:
+                item = value[name]
+                inside[name] = item if type(item) in kinds else decode_field(item)
         except ValueError as error:
             raise ValueError(_at(name, error)) from None
-        try:
-            return hint(**decoded)
-        except TypeError as error:
-            raise ValueError(str(error)) from None
+        if check is not None:
+            try:
+                check(decoded)
+            except TypeError as error:
+                raise ValueError(str(error)) from None
+        return decoded
 
     return decode_fields
+
+
+def _as_they_are(hint: Any) -> frozenset[type]:
+    """The types of JSON values that are right for this hint whatever their value, and stay as they are."""
+    if hint in (str, bool, int):
+        return frozenset({hint})
+    if typing.get_origin(hint) is types.UnionType:
+        options = typing.get_args(hint)
+        return frozenset().union(*(_as_they_are(option) for option in options), {type(None)} & set(options))
+    return frozenset()
 
 
 def _at(name: str, error: ValueError) -> str:
@@ -178,3 +226,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
+
+
+_ANY = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+_WRITTEN = json.JSONDecoder(parse_constant=_no_constant)
+_SPELLER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
