@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR2") if hasattr(signal, name))
-"""Ctrl-C, the end of a job, and SLURM's warning before its time is up."""
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR2", "SIGALRM") if hasattr(signal, name))
+"""Ctrl-C, the end of a job, SLURM's warning before its time is up, and the alarm of a cell's own time limit."""
 
 
 class Interrupted(KeyboardInterrupt):

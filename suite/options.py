@@ -39,6 +39,7 @@ OPTIONS = (
     Option("device", "cpu, cuda, mps, or auto", default="auto"),
     Option("threads", "processor threads; recorded, as they change the last bits of trained weights [torch's]"),
     Option("steps", "so many training steps in every fit: a quick look [the strategy's own]"),
+    Option("cell-timeout", "seconds a cell may take; then it is recorded as such, and goes on when asked again [none]"),
     Option("fresh", "run every cell again, whatever is recorded", flag=True),
     Option("keep-checkpoints", "keep adapted weights after the last planned cell that needs them", flag=True),
 )
@@ -59,6 +60,7 @@ class Settings:
     device: str
     threads: int | None
     steps: int | None
+    cell_timeout: int | None
     fresh: bool
     keep_checkpoints: bool
 
@@ -81,6 +83,7 @@ def settings(values: Mapping[str, Any]) -> Settings:
         device=values["device"],
         threads=_count("threads", values),
         steps=_count("steps", values),
+        cell_timeout=_count("cell_timeout", values),
         fresh=bool(values["fresh"]),
         keep_checkpoints=bool(values["keep_checkpoints"]),
     )
@@ -89,5 +92,5 @@ def settings(values: Mapping[str, Any]) -> Settings:
 def _count(key: str, values: Mapping[str, Any]) -> int | None:
     text = str(values[key] or "")
     if text and not (text.isdecimal() and int(text) > 0):
-        raise UserError(f"--{key} {text} is not a whole number above 0")
+        raise UserError(f"--{key.replace('_', '-')} {text} is not a whole number above 0")
     return int(text) if text else None

@@ -22,6 +22,7 @@ from thawbench.suite import machine
 from thawbench.suite.cells import Cell, Trail
 from thawbench.suite.records import Environment, Failure, MetricValue, Record, RecordStore, Status, Usage
 from thawbench.suite.store import AdaptationStore
+from thawbench.suite.time_limit import OverTime, time_limit
 from thawbench.whole_file import replacing
 
 _TASKS_IN_MEMORY = 8
@@ -44,16 +45,24 @@ class Runner:
         cells: all that will run, so that a checkpoint goes as soon as no cell needs it any more.
         fresh: run also what is recorded.
         keep_checkpoints: keep adapted weights.
+        cell_timeout: seconds that a cell may take; without, as many as it likes.
     """
 
     def __init__(
-        self, results: Path, cells: tuple[Cell, ...], *, fresh: bool = False, keep_checkpoints: bool = False
+        self,
+        results: Path,
+        cells: tuple[Cell, ...],
+        *,
+        fresh: bool = False,
+        keep_checkpoints: bool = False,
+        cell_timeout: float | None = None,
     ) -> None:
         self.results = results
         self.records = RecordStore(results)
         self.store = AdaptationStore(results)
         self._fresh = fresh
         self._keep_checkpoints = keep_checkpoints
+        self._cell_timeout = cell_timeout
         self._cells = cells
         self._waiting = Counter(adaptation.key for cell in cells for adaptation in cell.needed)
         self._loaded: OrderedDict[str, Any] = OrderedDict()
@@ -80,11 +89,14 @@ class Runner:
             status = "not_applicable"
         else:
             try:
-                self._measure(cell, draft)
+                with time_limit(self._cell_timeout):
+                    self._measure(cell, draft)
             except NotApplicableError as error:
                 status, reason = "not_applicable", str(error)
             except DegenerateError as error:
                 status, reason = "degenerate", str(error)
+            except OverTime as error:
+                status, failure = "timeout", Failure(type(error).__name__, str(error), "")
             except Exception as error:
                 status, failure = "failed", Failure(type(error).__name__, str(error), traceback.format_exc())
         wall = time.perf_counter() - clock

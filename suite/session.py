@@ -39,7 +39,13 @@ def open_session(settings: Settings) -> Session:
     """
     prepare(settings.threads)
     plan = plan_of(settings)
-    runner = Runner(settings.results, plan.cells, fresh=settings.fresh, keep_checkpoints=settings.keep_checkpoints)
+    runner = Runner(
+        settings.results,
+        plan.cells,
+        fresh=settings.fresh,
+        keep_checkpoints=settings.keep_checkpoints,
+        cell_timeout=settings.cell_timeout,
+    )
     return Session(plan, runner)
 
 

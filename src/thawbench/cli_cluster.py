@@ -14,7 +14,7 @@ _Results = Annotated[Path, typer.Option(help="the folder of the sweep's records"
 
 
 @app.command(rich_help_panel=PANEL)
-@takes_options("fresh")
+@takes_options("fresh", "cell-timeout")
 def sweep(
     values: dict[str, Any],
     cluster: Annotated[

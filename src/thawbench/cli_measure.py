@@ -10,7 +10,7 @@ from thawbench.cli_app import app, takes_options
 from thawbench.suite.options import settings
 
 PANEL = "Measure"
-_LEFT_OUT_OF_PLAN = ("threads", "fresh", "keep-checkpoints")
+_LEFT_OUT_OF_PLAN = ("threads", "fresh", "cell-timeout", "keep-checkpoints")
 
 
 @app.command(rich_help_panel=PANEL)
@@ -42,7 +42,7 @@ def plan(values: dict[str, Any]) -> None:
 
 
 @app.command(rich_help_panel=PANEL)
-@takes_options("strategy", "fresh", "keep-checkpoints")
+@takes_options("strategy", "fresh", "cell-timeout", "keep-checkpoints")
 def tune(
     values: dict[str, Any],
     strategy: Annotated[str, typer.Argument(help="one strategy by its plain name, or a file my_idea.py")],

@@ -1,0 +1,62 @@
+"""A cell that takes too long is told as such, costs the others nothing, and goes on from where it was."""
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import FirstComponent, make_cell
+
+from thawbench.contracts import Scores
+from thawbench.errors import UserError
+from thawbench.strategies.interruption import Interrupted
+from thawbench.suite.options import OPTIONS, settings
+from thawbench.suite.runner import Runner, trouble
+from thawbench.suite.time_limit import OverTime, time_limit
+
+
+def test_a_block_that_takes_too_long_is_left_and_the_alarm_is_as_it_was() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+
+    with pytest.raises(OverTime, match=r"more than 0\.05 s, which --cell-timeout allows"), time_limit(0.05):
+        time.sleep(10)
+
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_block_in_time_is_left_alone_and_other_signals_are_what_they_were() -> None:
+    with time_limit(60):
+        found = 1 + 1
+    with pytest.raises(Interrupted), time_limit(60):
+        raise Interrupted(signal.SIGTERM)
+
+    assert found == 2
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+class Slow(FirstComponent):
+    """Takes its time."""
+
+    def evaluate(self, trail: Any, data: Any) -> Scores:
+        time.sleep(10)
+        return super().evaluate(trail, data)
+
+
+def test_a_cell_over_time_is_recorded_shown_red_and_run_again_and_the_next_one_runs(tmp_path: Path) -> None:
+    slow, quick = make_cell(Slow(name="fake/slow")), make_cell(FirstComponent(name="fake/quick"))
+    runner = Runner(tmp_path, (slow, quick), cell_timeout=0.5)
+
+    late, fine = runner.run(slow), runner.run(quick)
+
+    assert (late.record.status, late.record.metrics, fine.record.status) == ("timeout", (), "ok")
+    assert "timeout (attempt 1): OverTime: took more than 0.5 s" in trouble(late, {})
+    again = Runner(tmp_path, (slow, quick), cell_timeout=0.5).run(slow)
+    assert (again.cached, again.record.attempts) == (False, 2)
+
+
+@pytest.mark.parametrize("said", ["0", "-3", "soon"])
+def test_a_limit_that_cannot_be_is_one_clear_line(said: str) -> None:
+    with pytest.raises(UserError, match=f"--cell-timeout {said} is not a whole number above 0"):
+        settings({**{option.key: option.default for option in OPTIONS}, "cell_timeout": said})
