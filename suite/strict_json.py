@@ -77,9 +77,9 @@ def _decoder(hint: Any) -> _Decoder:
         (option,) = [option for option in arguments if option is not type(None)]
         return _option_decoder(_decoder(option))
     if origin is tuple:
-        return _items_decoder(_decoder(arguments[0]), hint)
+        return _items_decoder(_as_they_are(arguments[0]), _decoder(arguments[0]), hint)
     if origin is Mapping:
-        return _values_decoder(_decoder(arguments[1]), hint)
+        return _values_decoder(_as_they_are(arguments[1]), _decoder(arguments[1]), hint)
     return _choice_decoder(hint, frozenset(arguments)) if origin is Literal else _plain_decoder(hint)
 
 
@@ -114,14 +114,14 @@ def _decode_float(value: Any) -> float:
     raise _wrong(value, float)
 
 
-def _items_decoder(decode_item: _Decoder, hint: Any) -> _Decoder:
+def _items_decoder(kinds: frozenset[type], decode_item: _Decoder, hint: Any) -> _Decoder:
     def decode_items(value: Any) -> Any:
         if not isinstance(value, list):
             raise _wrong(value, hint)
         found: list[Any] = []
         try:
             for item in value:
-                found.append(decode_item(item))
+                found.append(item if type(item) in kinds else decode_item(item))
         except ValueError as error:
             raise ValueError(_at(f"[{len(found)}]", error)) from None
         return tuple(found)
@@ -129,7 +129,7 @@ def _items_decoder(decode_item: _Decoder, hint: Any) -> _Decoder:
     return decode_items
 
 
-def _values_decoder(decode_value: _Decoder, hint: Any) -> _Decoder:
+def _values_decoder(kinds: frozenset[type], decode_value: _Decoder, hint: Any) -> _Decoder:
     def decode_values(value: Any) -> Any:
         if not isinstance(value, dict):
             raise _wrong(value, hint)
@@ -137,7 +137,7 @@ def _values_decoder(decode_value: _Decoder, hint: Any) -> _Decoder:
         key = ""
         try:
             for key, item in value.items():
-                found[key] = decode_value(item)
+                found[key] = item if type(item) in kinds else decode_value(item)
         except ValueError as error:
             raise ValueError(_at(key, error)) from None
         return found
@@ -184,6 +184,8 @@ def _fields_decoder(hint: Any) -> _Decoder:
 
 def _as_they_are(hint: Any) -> frozenset[type]:
     """The types of JSON values that are right for this hint whatever their value, and stay as they are."""
+    if hint is Any:
+        return frozenset({str, int, float, bool, list, dict, type(None)})
     if hint in (str, bool, int):
         return frozenset({hint})
     if typing.get_origin(hint) is types.UnionType:
