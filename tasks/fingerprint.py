@@ -17,12 +17,14 @@ from thawbench.contracts import Json
 from thawbench.errors import DataUnavailableError
 
 
+_LINES = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def fingerprint(rows: Iterable[Json]) -> str:
     """SHA-256 over the rows in order, each one line of canonical JSON (sorted keys, no spaces, UTF-8)."""
     digest = hashlib.sha256()
     for row in rows:
-        line = json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        digest.update(line.encode("utf-8", "surrogatepass"))
+        digest.update(_LINES.encode(row).encode("utf-8", "surrogatepass"))
         digest.update(b"\n")
     return digest.hexdigest()
 

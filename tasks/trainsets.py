@@ -140,8 +140,7 @@ def _seen(source: Source) -> Entry | None:
 
 def _loaded(source: Source) -> tuple[Pool, Entry]:
     """The pool, checked against the manifest or entered into it."""
-    pool = _pool(source)
-    found = fingerprint.fingerprint(pool.rows())
+    pool, found = _pool(source)
     entry = _seen(source)
     if entry is None:
         facts: dict[str, Json] = {
@@ -159,8 +158,10 @@ def _loaded(source: Source) -> tuple[Pool, Entry]:
 
 
 @lru_cache(maxsize=2)  # the seeds and strategies of a run read the same sets one after another
-def _pool(source: Source) -> Pool:
-    return source.load()
+def _pool(source: Source) -> tuple[Pool, str]:
+    """The rows, and their fingerprint: to spell out 400,000 rows takes seconds."""
+    pool = source.load()
+    return pool, fingerprint.fingerprint(pool.rows())
 
 
 @lru_cache(maxsize=2)  # all seeds and strategies meet the same texts
