@@ -3,6 +3,7 @@
 A task may be killed at any moment and started again, here or elsewhere: it runs what has no record yet.
 """
 
+import contextlib
 import os
 import signal
 import socket
@@ -112,7 +113,7 @@ class _Worker:
             sys.exit(128 + left.signum)  # whoever sent this decides what comes next
         task = self.task
         out_of_time = time.monotonic() - self.started >= task.time_s - task.signal_delay_s - _EARLY_S
-        fitted = self.cell is not None and self._kept_of(self.cell) > self.kept
+        fitted = self.cell is not None and bool(self._kept_of(self.cell) - self.kept)
         if out_of_time and not (self.finished or self.in_training or fitted):
             print(f"{OUT_OF_TIME} {task.time_s} s were too little for one cell", flush=True)
             sys.exit(1)
@@ -123,9 +124,14 @@ class _Worker:
         sys.exit(1)
 
     def _kept_of(self, cell: "Cell") -> set[str]:
-        """Those of the cell's adaptations that are fitted, and will be found by the next run."""
+        """What the next run will find of the cell's adaptations: those that are fitted, and each save of a training."""
         folder = Path(self.task.results) / "adaptations"
-        return {adaptation.key for adaptation in cell.needed if (folder / adaptation.key).is_dir()}
+        keys = {adaptation.key for adaptation in cell.needed}
+        saves = [save for key in keys for save in (folder / f".{key}.training").glob("*.safetensors")]
+        kept = {key for key in keys if (folder / key).is_dir()}
+        with contextlib.suppress(FileNotFoundError):  # another run of the same fit has just ended
+            kept |= {f"{save} of {save.stat().st_mtime_ns}" for save in saves}
+        return kept
 
 
 def _request(task: TaskFile) -> "Request":

@@ -25,14 +25,17 @@ import os
 import signal
 from pathlib import Path
 
+import torch
+
 from thawbench.registry import strategies
 from thawbench.strategies.base import BaseStrategy, Learned
+from thawbench.strategies.checkpoint import next_checkpoint
 from thawbench.strategies.interruption import leave_if_asked, listening
 
 
 @strategies.register("leaver")
 class Leaver(BaseStrategy):
-    """For init seed 1 it is sent the signal that a file beside it names, once; in training or not."""
+    """For init seed 1 it is sent the signal that a file beside it names, once; in training, after it, or not."""
 
     draws = frozenset({"init"})
 
@@ -41,7 +44,9 @@ class Leaver(BaseStrategy):
         if seeds.init == 1 and sent.exists():
             name, training = sent.read_text().split()
             sent.unlink()
-            if training == "no":
+            if training == "over":
+                next_checkpoint().save("this", {}, {"weight": torch.zeros(1)})
+            if training != "yes":
                 os.kill(os.getpid(), getattr(signal, name))
             with listening():
                 if training == "yes":
@@ -139,7 +144,8 @@ def test_a_warning_has_the_task_started_again_and_it_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize(
-    ("training", "done", "again"), [("no", 0, []), ("no", 1, ["requeued"]), ("yes", 0, ["requeued"])]
+    ("training", "done", "again"),
+    [("no", 0, []), ("no", 1, ["requeued"]), ("yes", 0, ["requeued"]), ("over", 0, ["requeued"])],
 )
 def test_out_of_time_it_is_started_again_only_if_it_came_forward(
     task: Path, requeued: Requeued, training: str, done: int, again: list[str], capsys: pytest.CaptureFixture[str]
