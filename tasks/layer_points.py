@@ -52,8 +52,11 @@ class LayerPoints:
     groups: tuple[str, ...]
 
 
-def by_class(name: str) -> Shown:
+def by_class(name: str, instead: str = "--by sentence, or a set") -> Shown:
     """Test rows of a labelled set, 300 or `@n`, the classes in numbers as equal as they can be.
+
+    Args:
+        instead: what can be taken in place of a set without such rows, for messages.
 
     Raises:
         UserError: no such set, or one whose rows are no texts of a few classes.
@@ -67,7 +70,7 @@ def by_class(name: str) -> Shown:
     if len(texts) < len(rows) or None in labels or len(classes) > MOST_GROUPS:
         raise UserError(
             f"{base} has no texts of 2 to {MOST_GROUPS} classes to colour by; "
-            "take --by sentence, or a set such as sst2 or world/meals"
+            f"take {instead} such as sst2 or world/meals"
         )
     order = sampling.balanced_order(f"picture/{base}", 0, [str(label) for label in labels])[: taken or _TEXTS]
     return Shown(tuple(texts[row] for row in order), tuple(str(labels[row]) for row in order))
@@ -126,6 +129,11 @@ def plane(vectors: Vectors) -> tuple[NDArray[np.float64], float]:
     return found * _signs(found[np.abs(found).argmax(axis=0), (0, 1)]), float((sizes[:kept] ** 2).sum() / total)
 
 
+def turned(points: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points (n, 2) whose axes run as in `like`, another plane of the same rows: either may be reversed."""
+    return points * _signs((points * like).sum(axis=0))
+
+
 def _planes(layers: Vectors, groups: Sequence[str]) -> LayerPoints:
     """Each layer's plane, its components turned so that they run as in the layer below, where they are alike."""
     if layers.shape[1] < 2:
@@ -135,7 +143,7 @@ def _planes(layers: Vectors, groups: Sequence[str]) -> LayerPoints:
     for layer in layers:
         found, share = plane(layer)
         if points:
-            found = found * _signs((found * points[-1]).sum(axis=0))
+            found = turned(found, points[-1])
         points.append(found)
         shares.append(share)
     return LayerPoints(np.stack(points), np.array(shares), tuple(groups))

@@ -9,7 +9,7 @@ import typer
 from thawbench.cli_app import app
 
 PANEL = "Read and publish"
-picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, or of layers.")
+picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, layers or classes.")
 app.add_typer(picture, name="picture", rich_help_panel=PANEL)
 
 
@@ -159,6 +159,41 @@ def layers(
     from thawbench.suite.layer_picture import picture_layers
 
     picture_layers(out, texts, by.value, strategy, train, backbone, theme.value)
+    print(f"wrote {out}")
+
+
+@picture.command()
+def classes(
+    labelled: Annotated[
+        str,
+        typer.Argument(metavar="LABELLED_SET", help="texts of a few classes; @n shows n test rows [300]"),
+    ],
+    out: Annotated[Path, typer.Option(help="the file to write, .svg or .png")],
+    sizes: Annotated[str, typer.Option(help="how many labelled train rows to learn from, each n a column")],
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="what to draw below the frozen backbone; repeatable, three at most")
+    ] = None,
+    backbone: Annotated[str, typer.Option(help="as in `run`")] = "embedded",
+    seeds: Annotated[str, typer.Option(help="as in `run`; planes are those of the first")] = "1",
+    theme: Annotated[Theme, typer.Option(help="the page's colours")] = Theme.light,
+) -> None:
+    """Draw how far classes come apart as strategies learn from more rows, all in the same test rows' vectors.
+
+    Above, a line for each strategy against n: the variance of the class means over the variance about them, tr(S_B) /
+    tr(S_W), which is Fisher's ratio in trace form. At 0 the means are one point, and at 1 classes explain half of the
+    variance. Below, every strategy's space at every n, in the plane in which its vectors spread the most (PCA). The
+    frozen backbone stands first and is the same at every n.
+
+    A ratio says how the space is shaped, and not how well it serves: a read-out may tell apart what PCA does not show.
+    Strategies are fitted for the picture, and not kept.
+
+    `thawbench picture classes sst2 --strategy finetune --strategy scl --sizes 20,100 --out classes.svg`
+
+    `thawbench picture classes world/topics@100 --strategy frozen_ebm --sizes 20,50,200 --seeds 3 --out topics.png`
+    """
+    from thawbench.suite.class_picture import picture_classes
+
+    picture_classes(out, labelled, strategy or (), sizes, backbone, seeds, theme.value)
     print(f"wrote {out}")
 
 
