@@ -16,7 +16,6 @@ from thawbench.cache import cache_folder
 from thawbench.contracts import Json
 from thawbench.errors import DataUnavailableError
 
-
 _LINES = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -8,6 +8,7 @@ THAWBENCH_SWEEP_RECORDS of them, 100,000 at most, and asks how they stand. docs/
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -122,7 +123,10 @@ def test_a_sweep_of_many_cells_fits_its_memory(tmp_path: Path, tiny_folder: Path
     records = min(cells, int(os.environ.get("THAWBENCH_SWEEP_RECORDS", "100000")))
     strategies, seeds = min(STRATEGIES, max(1, cells // 100)), min(SEEDS, cells)
     told = [str(cells), str(records), str(tmp_path), str(tiny_folder), str(strategies), str(seeds)]
-    found = json.loads(subprocess.check_output([sys.executable, "-c", DRIVER, *told], text=True))
+    try:
+        found = json.loads(subprocess.check_output([sys.executable, "-c", DRIVER, *told], text=True))
+    finally:
+        shutil.rmtree(tmp_path)  # up to 100,000 files, which some later run of pytest would wait minutes to remove
     sizes = found["sizes"]
     print(f"\n{sizes}\npeak {found['gib']:.2f} GiB")
     for name, (processor, wall) in found["stages"].items():
