@@ -19,7 +19,7 @@ from thawbench.leaderboard.figure_sizes import draw_overtakings, draw_sizes, siz
 from thawbench.leaderboard.figure_spread import draw_strips, strips
 from thawbench.leaderboard.figure_style import Kind, render
 from thawbench.leaderboard.ink import Theme
-from thawbench.leaderboard.mixture import by_backbone, refuse_mixtures
+from thawbench.leaderboard.mixture import refuse_mixtures
 from thawbench.suite.records import Record, RecordStore
 from thawbench.whole_file import replacing
 
@@ -106,8 +106,7 @@ def draw_figures(
         raise UserError(
             f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
         )
-    refuse_mixtures(records)
-    sections = _sections(records)
+    sections = _sections(refuse_mixtures(sorted(records, key=lambda record: record.key)))
     outcomes = []
     for name in only or FIGURES:
         for suffix, section in sections.items():
@@ -121,9 +120,8 @@ def draw_figures(
     return Drawn(tuple(outcomes), tuple(store.damaged.values()))
 
 
-def _sections(records: Sequence[Record]) -> dict[str, list[Record]]:
+def _sections(groups: Sequence[list[Record]]) -> dict[str, list[Record]]:
     """The records of each backbone by what stands behind a figure's name for it: nothing if there is but one."""
-    groups = by_backbone(sorted(records, key=lambda record: record.key))
     if len(groups) == 1:
         return {"": groups[0]}
     named: dict[str, list[Record]] = {}

@@ -14,8 +14,6 @@ def render_json(board: Board) -> str:
 
 def _plain(value: Any) -> Any:
     """What JSON lacks: dataclasses, and sets of names."""
-    return (
-        sorted(value)
-        if isinstance(value, frozenset)
-        else {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    )
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

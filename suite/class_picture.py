@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,18 +120,14 @@ def _spaces(
 ) -> dict[str, _Space]:
     """By key, of every adaptation. A checkpoint goes as soon as no other needs it."""
     distinct = {each.key: (name, size, each) for (name, size), alike in asked.items() for each in alike}
-    waiting = Counter(prefix.key for _, _, each in distinct.values() for prefix in each.prefixes())
+    store.expect(prefix for _, _, each in distinct.values() for prefix in each.prefixes())
     found = {}
     for key, (name, size, adaptation) in distinct.items():
         try:
             found[key] = _space(store.trail(adaptation)[-1], shown)
         except (NotApplicableError, DegenerateError) as error:
             raise UserError(f"{name} makes no picture of {base}@{size}: {error}") from None
-        for prefix in adaptation.prefixes():
-            waiting[prefix.key] -= 1
-            for each in (prefix, *store.members(prefix)):
-                if waiting[each.key] == 0:
-                    store.drop(each)
+        store.release(adaptation.prefixes())
     return found
 
 

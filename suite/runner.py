@@ -6,7 +6,7 @@ import math
 import platform
 import time
 import traceback
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class Runner:
         self._keep_checkpoints = keep_checkpoints
         self._cell_timeout = cell_timeout
         self._cells = cells
-        self._waiting = Counter(adaptation.key for cell in cells for adaptation in cell.needed)
+        self.store.expect(adaptation for cell in cells for adaptation in cell.needed)
         self._loaded: OrderedDict[str, Any] = OrderedDict()
 
     def run(self, cell: Cell) -> Outcome:
@@ -75,7 +75,8 @@ class Runner:
         else:
             attempts = 1 if before is None else before.attempts + (before.status in ("failed", "timeout"))
             outcome = Outcome(cell, self._run(cell, attempts), cached=False)
-        self._release(cell)
+        if not self._keep_checkpoints:
+            self.store.release(cell.needed)
         return outcome
 
     def _run(self, cell: Cell, attempts: int) -> Record:
@@ -163,13 +164,6 @@ class Runner:
                 f"cannot write {path}: {error}; make room or choose another folder with --results"
             ) from None
         return name
-
-    def _release(self, cell: Cell) -> None:
-        for prefix in cell.needed:
-            self._waiting[prefix.key] -= 1
-            for each in (prefix, *self.store.members(prefix)):  # a member may be planned for itself, too
-                if self._waiting[each.key] == 0 and not self._keep_checkpoints:
-                    self.store.drop(each)
 
     def tidy(self) -> None:
         """Drop the checkpoints that no cell needs any more, whoever ran them."""

@@ -5,7 +5,8 @@ import logging
 import os
 import secrets
 import shutil
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class AdaptationStore:
         self._backbones: dict[BackboneInfo, Adapted] = {}
         self._memory: OrderedDict[str, Adapted] = OrderedDict()
         self._members: dict[str, dict[str, Adaptation]] = {}
+        self._expected: Counter[str] = Counter()
         self.fitted = 0
 
     def trail(self, adaptation: Adaptation) -> Trail:
@@ -52,9 +54,18 @@ class AdaptationStore:
         """Where the last step's trace lies, if it left one."""
         return self._traces / f"{adaptation.key}.parquet"
 
-    def members(self, adaptation: Adaptation) -> tuple[Adaptation, ...]:
-        """The adaptations that its fit asked for on its way; none if it was not fitted by this store."""
-        return tuple(self._members.get(adaptation.key, {}).values())
+    def expect(self, adaptations: Iterable[Adaptation]) -> None:
+        """Somebody will need each of these, and `release` it."""
+        self._expected.update(adaptation.key for adaptation in adaptations)
+
+    def release(self, adaptations: Iterable[Adaptation]) -> None:
+        """Somebody has needed these: what nobody expects any more is dropped, and so is what its fit asked for."""
+        for adaptation in adaptations:
+            self._expected[adaptation.key] -= 1
+            members = self._members.get(adaptation.key, {}).values()
+            for each in (adaptation, *members):  # a member may be expected for itself, too
+                if self._expected[each.key] == 0:
+                    self.drop(each)
 
     def drop(self, adaptation: Adaptation) -> None:
         """Forget the adaptation's checkpoint; its trace stays."""

@@ -120,10 +120,15 @@ class By(enum.StrEnum):
     sentence = "sentence"
 
 
+_PictureFile = Annotated[Path, typer.Option(help="the file to write, .svg or .png")]
+_PictureTheme = Annotated[Theme, typer.Option(help="the page's colours")]
+_PictureBackbone = Annotated[str, typer.Option(help="as in `run`")]
+
+
 @picture.command()
 def energy(
-    out: Annotated[Path, typer.Option(help="the file to write, .svg or .png")],
-    theme: Annotated[Theme, typer.Option(help="the page's colours")] = Theme.light,
+    out: _PictureFile,
+    theme: _PictureTheme = Theme.light,
 ) -> None:
     """Draw how the energy of a pair pulls at a vector under L1, L2 and cosine: lines of equal energy, and gradients.
 
@@ -137,13 +142,13 @@ def energy(
 
 @picture.command()
 def layers(
-    out: Annotated[Path, typer.Option(help="the file to write, .svg or .png")],
+    out: _PictureFile,
     texts: Annotated[str, typer.Option(help="whose texts: a labelled set, docs/… or corpus/…, @n or not")],
     by: Annotated[By, typer.Option(help="a text a point, by class, or a word a point, by sentence")] = By.klass,
     strategy: Annotated[str, typer.Option(help="what to draw below the backbone's layers")] = "frozen",
     train: Annotated[str, typer.Option(help="what the strategy learns from")] = "",
-    backbone: Annotated[str, typer.Option(help="as in `run`")] = "embedded",
-    theme: Annotated[Theme, typer.Option(help="the page's colours")] = Theme.light,
+    backbone: _PictureBackbone = "embedded",
+    theme: _PictureTheme = Theme.light,
 ) -> None:
     """Draw every layer in the plane in which its vectors spread the most (PCA), before and after a strategy.
 
@@ -168,14 +173,14 @@ def classes(
         str,
         typer.Argument(metavar="LABELLED_SET", help="texts of a few classes; @n shows n test rows [300]"),
     ],
-    out: Annotated[Path, typer.Option(help="the file to write, .svg or .png")],
+    out: _PictureFile,
     sizes: Annotated[str, typer.Option(help="how many labelled train rows to learn from, each n a column")],
     strategy: Annotated[
         list[str] | None, typer.Option(help="what to draw below the frozen backbone; repeatable, three at most")
     ] = None,
-    backbone: Annotated[str, typer.Option(help="as in `run`")] = "embedded",
+    backbone: _PictureBackbone = "embedded",
     seeds: Annotated[str, typer.Option(help="as in `run`; planes are those of the first")] = "1",
-    theme: Annotated[Theme, typer.Option(help="the page's colours")] = Theme.light,
+    theme: _PictureTheme = Theme.light,
 ) -> None:
     """Draw how far classes come apart as strategies learn from more rows, all in the same test rows' vectors.
 
