@@ -69,12 +69,16 @@ def parse_squeue(answer: str) -> list[Job]:
 
 
 def parse_sacct(answer: str) -> dict[str, set[str]]:
-    """States by id out of `sacct --noheader --parsable2 --format=JobID,State`; those of a job's steps are its own."""
+    """States by id out of `sacct --noheader --parsable2 --format=JobID,State`; those of a job's steps are its own.
+
+    But not that a step was cancelled: SLURM does so itself when the job's batch script has died.
+    """
     states: dict[str, set[str]] = {}
     for line in answer.splitlines():
         job, bar, state = line.strip().partition("|")
-        if bar and state:
-            states.setdefault(job.partition(".")[0], set()).add(state)
+        job, dot, _ = job.partition(".")
+        if bar and state and not (dot and state.startswith("CANCELLED")):
+            states.setdefault(job, set()).add(state)
     return states
 
 

@@ -70,6 +70,7 @@ class Driver:
         self._gone: dict[Task, float] = {}
         self._starts: Counter[str] = Counter()
         self._released: set[str] = set()
+        self._renewed: set[str] = set()
         self._again = again
 
     def open(self) -> None:
@@ -308,7 +309,8 @@ class Driver:
         stderr = tasklog.of_last_run(tasklog.tail(errors[0], 200)) if errors else ""
         verdict = judge(Evidence(states | ({job.state} if job else set()), stderr, log))
         blamed = suspect([cell.key for cell in undone], log) if verdict in COUNTED else ""
-        if verdict in COUNTED and not blamed:
+        ours = verdict == "cancelled" and self._id(task) in self._renewed
+        if ours or (verdict in COUNTED and not blamed):
             verdict = "stopped"
         told = str(log.path) if log else str(errors[0]) if errors else ""
         self.ledger.add(Ended(name, index, verdict, blamed, told))
@@ -348,6 +350,7 @@ class Driver:
             if task in self.flying and job.held:
                 with contextlib.suppress(QueueError):
                     if job.id in self._released:
+                        self._renewed.add(job.id)
                         cluster.queue.cancel_ids([job.id])
                     else:
                         cluster.queue.release(job.id)

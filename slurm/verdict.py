@@ -26,7 +26,8 @@ COUNTED: tuple[Verdict, ...] = ("crash", "memory", "time")
 _MEMORY = re.compile(r"exceeded memory limit|oom[-_ ]?kill|out of memory|out_of_memory", re.IGNORECASE)
 _NODE = re.compile(r"DUE TO (NODE FAILURE|PREEMPTION|JOB REQUEUE)")
 _TIME = re.compile(r"DUE TO TIME LIMIT")
-_CANCELLED = re.compile(r"CANCELLED AT \S+ \*\*\*")
+_CANCELLED = re.compile(r"\*\*\* JOB \S+ ON \S+ CANCELLED AT \S+ \*\*\*")
+"""Of a job, not of a step: SLURM itself cancels the step of a job whose batch script has died."""
 
 
 @dataclass(frozen=True)

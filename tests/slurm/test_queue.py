@@ -41,9 +41,16 @@ def test_what_has_ended_is_over(state: str) -> None:
 
 
 def test_the_states_of_a_job_are_those_of_its_steps_too() -> None:
-    answer = "7_0|FAILED\n7_0.batch|FAILED\n7_0.0|OUT_OF_MEMORY\n8|CANCELLED by 0\n\nSlurm accounting is disabled\n"
+    answer = (
+        "7_0|FAILED\n7_0.batch|FAILED\n7_0.0|OUT_OF_MEMORY\n8|CANCELLED by 0\n8.0|FAILED\n"
+        "9|FAILED\n9.batch|FAILED\n9.0|CANCELLED\n\nSlurm accounting is disabled\n"
+    )
 
-    assert parse_sacct(answer) == {"7_0": {"FAILED", "OUT_OF_MEMORY"}, "8": {"CANCELLED by 0"}}
+    assert parse_sacct(answer) == {
+        "7_0": {"FAILED", "OUT_OF_MEMORY"},
+        "8": {"CANCELLED by 0", "FAILED"},
+        "9": {"FAILED"},  # its step was cancelled as its script had died
+    }
 
 
 def command(folder: Path, name: str, text: str) -> None:

@@ -1,5 +1,6 @@
 """A sweep from the command to the records: what is sent, what is not sent again, what follows from how tasks end."""
 
+import dataclasses
 import io
 import json
 import os
@@ -194,6 +195,7 @@ class Cluster:
         self.tasks: dict[Task, Job] = {}
         self.sent: list[Sent] = []
         self.accounts: dict[str, set[str]] = {}
+        self.released: list[str] = []
 
     def start(self, sent: Sent, paths: Sequence[Path], environment: dict[str, str]) -> str:
         self.sent.append(sent)
@@ -212,6 +214,22 @@ class Cluster:
     def cancel(self, names: Sequence[str]) -> None:
         for task in [task for task in self.tasks if task[0] in names]:
             del self.tasks[task]
+
+    def cancel_ids(self, ids: Sequence[str]) -> None:
+        self._change(ids, "CANCELLED", "")
+
+    def hold(self, ids: Sequence[str]) -> None:
+        """As after a launch that failed."""
+        self._change(ids, "PENDING", "launch failed requeued held")
+
+    def release(self, job: str) -> None:
+        self.released.append(job)
+        self._change([job], "RUNNING", "")
+
+    def _change(self, ids: Sequence[str], state: str, reason: str) -> None:
+        for task, job in self.tasks.items():
+            if job.id in ids:
+                self.tasks[task] = dataclasses.replace(job, state=state, reason=reason)
 
 
 class Bench:
@@ -339,6 +357,20 @@ def test_what_was_cancelled_waits_for_the_next_command(bench: Bench) -> None:
 
     bench.again()
     assert bench.driver.send() == 1
+
+
+def test_a_task_that_is_held_twice_is_sent_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Slurm", Cluster)
+    ids = [job.id for job in bench.cluster.tasks.values()]
+    for _ in range(2):
+        bench.cluster.hold(ids)
+        bench.driver.settle()
+    bench.driver.settle()
+
+    assert bench.cluster.released == ids
+    assert not bench.driver.cancelled
+    assert bench.driver.send() == 1
+    assert len(bench.cluster.sent) == 2
 
 
 def test_what_was_cancelled_before_a_command_is_sent_by_it(bench: Bench) -> None:

@@ -21,7 +21,8 @@ NODE = (
     "slurmstepd: error: *** JOB 9 ON node1 CANCELLED AT 2026-11-28T12:00:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***"
 )
 PREEMPTED = "slurmstepd: error: *** JOB 9 ON node1 CANCELLED AT 2026-11-28T12:00:00 DUE TO PREEMPTION ***"
-CANCELLED = "slurmstepd: error: *** STEP 9.0 ON node1 CANCELLED AT 2026-11-28T12:00:00 ***"
+CANCELLED = "slurmstepd: error: *** JOB 9 ON node1 CANCELLED AT 2026-11-28T12:00:00 ***"
+STEP_ENDED = "slurmstepd: error: *** STEP 9.0 ON node1 CANCELLED AT 2026-11-28T12:00:00 ***"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,9 @@ CANCELLED = "slurmstepd: error: *** STEP 9.0 ON node1 CANCELLED AT 2026-11-28T12
         (set(), NODE, ONE, "node"),
         (set(), PREEMPTED, ONE, "node"),
         (set(), CANCELLED, ONE, "cancelled"),
+        # a job of which everything was killed at once: its step may outlive the script, and SLURM ends it
+        ({"FAILED"}, STEP_ENDED, ONE, "crash"),
+        (set(), STEP_ENDED, ONE, "crash"),
         (set(), "srun: error: node1: task 0: Killed", ONE, "crash"),
         # what the task itself said
         (set(), "", log("a", last=LEFT), "left"),
