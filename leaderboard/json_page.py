@@ -4,12 +4,15 @@ import dataclasses
 import json
 from typing import Any
 
+import msgspec
+
 from thawbench.leaderboard.board import Board
 
 
 def render_json(board: Board) -> str:
     """Fractions in full; names as in the dataclasses."""
-    return json.dumps(board, indent=1, sort_keys=True, allow_nan=False, default=_plain) + "\n"
+    text = json.dumps(board, sort_keys=True, allow_nan=False, default=_plain)
+    return msgspec.json.format(text, indent=1) + "\n"  # json.dumps itself indents in Python, at a tenth of the speed
 
 
 def _plain(value: Any) -> Any:

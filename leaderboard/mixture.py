@@ -130,6 +130,9 @@ def _refuse(
 ) -> None:
     mixtures = []
     for name, group in sorted(grouped(records, by).items()):
+        first = identity(group[0])
+        if all(identity(record) == first for record in group):  # which is told sooner than what differs
+            continue
         variants = grouped(group, lambda record: one_line(identity(record)))
         if len(variants) > 1:
             differing = _differences([identity(members[0]) for members in variants.values()])

@@ -23,6 +23,7 @@ from thawbench.errors import ThawbenchError, UserError
 from thawbench.suite.checked_lines import read_lines, write_lines
 from thawbench.suite.strict_json import canonical_json as canonical_json
 from thawbench.suite.strict_json import decode, loads, spelled_json
+from thawbench.suite.typed_json import decode_written
 from thawbench.whole_file import replacing
 
 SCHEMA = 1
@@ -357,7 +358,7 @@ def read_packed(path: Path) -> tuple[dict[str, Record], tuple[str, ...]]:
             try:
                 if line.damage:
                     raise DamagedRecordError(line.damage)
-                record = _decoded(line.content, f"{path}, line {line.number}", written=True)
+                record = _decoded_written(line.content, f"{path}, line {line.number}")
                 found[record.key] = record
             except DamagedRecordError as error:
                 damaged.append(str(error))
@@ -415,9 +416,18 @@ def _load(path: Path, key: str) -> Record:
     return record
 
 
-def _decoded(content: bytes, where: str, *, written: bool = False) -> Record:
+def _decoded_written(content: bytes, where: str) -> Record:
+    """Of bytes that a sum vouches for."""
     try:
-        value = loads(content, written=written)
+        record = decode_written(Record, content)
+    except (ValueError, RecursionError):
+        return _decoded(content, where)  # which says what is wrong
+    return record if record.schema == SCHEMA else _decoded(content, where)
+
+
+def _decoded(content: bytes, where: str) -> Record:
+    try:
+        value = loads(content)
     except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{where}: no JSON ({error})") from None
     schema = value.get("schema") if isinstance(value, dict) else None

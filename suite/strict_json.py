@@ -33,17 +33,13 @@ def spelled_json(value: Any) -> str:
     return _SPELLER.encode(value)
 
 
-def loads(content: bytes, *, written: bool = False) -> Any:
+def loads(content: bytes) -> Any:
     """Parsed JSON.
-
-    Args:
-        written: whether a sum has shown that these bytes are what `json.dumps` wrote, which has no key twice.
 
     Raises:
         ValueError: not UTF-8, not JSON, NaN or an infinity in it, or one key twice in an object.
     """
-    decoder = _WRITTEN if written else _ANY
-    return decoder.decode(content.decode())
+    return _PARSER.decode(content.decode())
 
 
 def decode(target: type[T], value: Any) -> T:
@@ -230,6 +226,5 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-_ANY = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
-_WRITTEN = json.JSONDecoder(parse_constant=_no_constant)
+_PARSER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
 _SPELLER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
