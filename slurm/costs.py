@@ -44,7 +44,7 @@ def _length(step: Step) -> float:
     """How many training steps a step of an adaptation is taken to be."""
     if step.train is None or "order" not in step.streams:
         return 0.0
-    return steps_of(step.train.name, step.budget.steps, step.budget.epochs)
+    return steps_of(step.train.name, vars(step.strategy.config), step.budget.steps, step.budget.epochs)
 
 
 def _groups(backbone: str, strategy: str, task: str, family: str) -> tuple[tuple[str, ...], ...]:

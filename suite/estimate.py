@@ -16,8 +16,8 @@ _STEP_S, _ROW_S, _MEASURE_S = 1.5, 0.01, 20.0
 does not, and a measurement. They are those of all-MiniLM-L6-v2 on one thread of a CPU."""
 
 _BATCH, _EPOCHS, _LEAST_STEPS, _WHOLE = 16, 10, 60, 10_000
-"""A fit is taken to be as long as one of `finetune`: so many epochs, at least so many steps. A set without @n counts as
-10,000 rows."""
+"""Of a fit whose configuration does not say: batches of so many rows, so many epochs. A fit that was asked for so many
+epochs has at least so many steps. A set without @n counts as 10,000 rows."""
 
 
 class Basis(IntEnum):
@@ -99,7 +99,7 @@ class Costs:
         for step in steps:
             train, budget = step["train"]["name"], step["budget"]
             share = usage.fit_s / len(steps)
-            length = steps_of(train, budget["steps"], budget["epochs"])
+            length = steps_of(train, step["config"], budget["steps"], budget["epochs"])
             for group in _fits_like(step["strategy"], step["config"], train, budget):
                 self._fits[group].add(share, length)
         # a fit that was done before was not waited for again, nor were vectors that were cached
@@ -113,7 +113,7 @@ class Costs:
             return Seconds(0.0, Basis.MEASURED)
         identity: Mapping[str, Any] = step.identity()
         train, budget = step.train.name, identity["budget"]
-        length = steps_of(train, budget["steps"], budget["epochs"])
+        length = steps_of(train, identity["config"], budget["steps"], budget["epochs"])
         groups = _fits_like(step.strategy.name, identity["config"], train, budget)
         for basis, group in zip((Basis.MEASURED, Basis.SCALED, Basis.SCALED), groups, strict=True):
             if group in self._fits:
@@ -190,12 +190,24 @@ def rows_of(train: str) -> int:
     return int(match[1]) if match else _WHOLE
 
 
-def steps_of(train: str, steps: int | None = None, epochs: int | None = None) -> float:
-    """How long a fit on a set is taken to be, in steps."""
+def steps_of(train: str, config: Mapping[str, Any], steps: int | None = None, epochs: int | None = None) -> float:
+    """How long a fit on a set is taken to be, in steps.
+
+    Args:
+        config: of the strategy, with `epochs`, `batch_size` and, as the most that there may be, `steps` or `max_steps`
+            where it has them. With `steps` and no `epochs` there are just so many.
+        steps, epochs: of the budget, which has its way.
+    """
     if steps is not None:
         return max(steps, 1)
-    each = rows_of(train) / _BATCH
-    return epochs * each if epochs else max(_EPOCHS * each, _LEAST_STEPS)
+    each = rows_of(train) / (config.get("batch_size") or _BATCH)
+    if epochs is not None:
+        return epochs * each
+    most = config.get("steps") or config.get("max_steps")
+    if most and "epochs" not in config:
+        return float(most)
+    length = max((config.get("epochs") or _EPOCHS) * each, _LEAST_STEPS)
+    return min(length, most) if most else length
 
 
 def lasts(seconds: float) -> str:

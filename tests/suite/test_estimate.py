@@ -166,7 +166,24 @@ def test_times_are_told_as_people_say_them(seconds: float, told: str) -> None:
 
 
 def test_the_length_of_a_fit_has_a_least_and_a_set_without_n_counts_as_ten_thousand_rows() -> None:
-    assert [steps_of(name) for name in ("sst2@20", "sst2@1000", "nli")] == [60, 625, 6250]
+    assert [steps_of(name, {}) for name in ("sst2@20", "sst2@1000", "nli")] == [60, 625, 6250]
+
+
+@pytest.mark.parametrize(
+    ("config", "steps"),
+    [
+        ({"epochs": 4, "batch_size": 50}, 80),
+        ({"epochs": 1, "batch_size": 100}, 60),
+        ({"epochs": None, "batch_size": 100}, 100),
+        ({"steps": 200, "batch_size": 32}, 200),
+        ({"epochs": 1, "steps": 500, "batch_size": 10}, 100),
+        ({"epochs": 10, "max_steps": 400, "batch_size": 16}, 400),
+    ],
+)
+def test_the_length_of_a_fit_goes_by_its_configuration(config: dict[str, Any], steps: float) -> None:
+    assert steps_of("sst2@1000", config) == steps
+    assert steps_of("sst2@1000", config, steps=20) == 20
+    assert steps_of("sst2@1000", {**config, "batch_size": 10}, epochs=1) == 100
 
 
 def test_a_plan_of_a_profile_is_shown_with_its_time(
