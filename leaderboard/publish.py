@@ -16,6 +16,7 @@ from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.table_grids import complete_grid, references_grid
 from thawbench.suite.records import RecordStore
+from thawbench.whole_file import replacing
 
 FORMATS: dict[str, Callable[[Board], str]] = {
     ".md": render_markdown,
@@ -40,13 +41,14 @@ class Page:
         return not self.path.is_file() or self.path.read_bytes() != self._bytes
 
     def write(self) -> None:
-        """Put it there.
+        """Put it there, whole or not at all.
 
         Raises:
             UserError: it cannot be written.
         """
         try:
-            self.path.write_bytes(self._bytes)
+            with replacing(self.path.resolve()) as beside:  # where a link leads; the link stays
+                beside.write_bytes(self._bytes)
         except OSError as error:
             raise UserError(
                 f"the board {self.path} cannot be written ({error.strerror}); choose another file"

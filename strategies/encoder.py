@@ -34,6 +34,9 @@ ENCODE_VERSION = 1
 BATCH_TOKENS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 """Tokens of a batch, padding included. First guesses: not yet tuned on a quiet machine."""
 
+_TURNED_ROUND = frozenset({"xlnet"})
+"""Architectures whose blocks see batches as (tokens, texts, dim): what goes into one is no state that can be read."""
+
 _TOKENIZE_AT_ONCE = 2048
 _STATES_AT_ONCE = 16
 
@@ -255,7 +258,8 @@ class Encoder:
     def _read(self, given: Mapping[str, Tensor | None], layers: Sequence[int]) -> list[Tensor]:
         """The given hidden layers; nothing above the highest of them is computed."""
         last = int(self.model.config.num_hidden_layers)
-        if self._blocks is None and tuple(layers) != (last,):
+        hookable = self._blocks is not None and self.model.config.model_type not in _TURNED_ROUND
+        if not hookable and tuple(layers) != (last,):
             read = self.model(**given, output_hidden_states=True).hidden_states
             return [read[layer] for layer in layers]
         caught: dict[int, Tensor] = {}

@@ -174,3 +174,15 @@ def test_half_of_a_surrogate_pair_can_be_published(tmp_path: Path) -> None:
     page.write()
     assert page.path.read_bytes() == b"a?b\n"
     assert not page.stale
+
+
+def test_a_page_is_put_where_a_link_leads_and_is_as_it_was_when_it_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "real.md").write_text("before")
+    (tmp_path / "link.md").symlink_to("real.md")
+    Page(tmp_path / "link.md", "after").write()
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "real.md").read_text() == "after"
+
+    with pytest.raises(UserError, match=r"none.b.md cannot be written \(No such file or directory\)"):
+        Page(tmp_path / "none" / "b.md", "x").write()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.md", "real.md"]

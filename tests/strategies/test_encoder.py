@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import random
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, XLNetConfig, XLNetModel
 from transformers.models.bert.modeling_bert import BertLayer
 
 from thawbench.contracts import FloatArray
@@ -20,6 +21,7 @@ from thawbench.strategies.encode_meter import metered
 from thawbench.strategies.encoder import Encoder, with_random_weights
 from thawbench.strategies.feature_cache import FeatureCache
 from thawbench.strategies.pooling import Pooling
+from thawbench.strategies.randomness import seeded
 
 SENTENCES = [
     "A man is playing a guitar.",
@@ -218,6 +220,19 @@ def test_a_forked_child_can_tokenize_without_hanging_or_warning(tiny_folder: Pat
         [sys.executable, "-W", "ignore", "-c", program], env=environment, capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_layer_below_the_top_is_read_where_blocks_see_batches_turned_round(tiny: AdaptedEncoder) -> None:
+    given = _encoder(tiny)
+    with seeded(0, "test"):
+        model = XLNetModel(XLNetConfig(vocab_size=100, d_model=32, n_layer=3, n_head=2, d_inner=64)).train(False)
+    encoder = Encoder(dataclasses.replace(given.info, layer=1, pooling="mean"), model, given.tokenizer)
+    ids = [[2, 9, 8, 7, 3], [2, 6, 5, 4, 3]]
+
+    with torch.inference_mode():
+        read = model(input_ids=torch.tensor(ids), output_hidden_states=True).hidden_states[1]
+
+    assert np.allclose(encoder.vectors(ids), read.mean(dim=1).numpy(), atol=1e-6)
 
 
 def _encoder(adapted: AdaptedEncoder) -> Encoder:
