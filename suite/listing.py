@@ -1,6 +1,7 @@
 """`thawbench list`: names, with a line on each."""
 
 import inspect
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,6 +12,9 @@ from thawbench.strategies.rows import NAMED_ROWS
 from thawbench.suite.profile import known_profiles, load_profile
 from thawbench.tasks.catalog import known_tasks
 from thawbench.tasks.trainsets import known_trainsets
+
+_WIDE = 120
+"""Columns of a screen on which every fact can have a column of its own."""
 
 
 def show(kind: str, console: Console) -> None:
@@ -45,7 +49,20 @@ def _strategy_row(name: str) -> list[str]:
 
 
 def _print(console: Console, header: tuple[str, ...], rows: list[list[str]]) -> None:
-    table = Table(*header, header_style="bold", box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*map(escape, row))
+    """A column each; on a narrow screen the facts stand under what it is, which else would get a few words a line."""
+    escaped = [list(map(escape, row)) for row in rows]
+    if console.width < _WIDE:
+        escaped = [[name, f"{told}{_under(header[1:-1], facts)}"] for name, *facts, told in escaped]
+        header = (header[0], header[-1])
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    for column in header:
+        table.add_column(column, no_wrap=column == header[0])
+    for row in escaped:
+        table.add_row(*row)
     console.print(table)
+
+
+def _under(names: Sequence[str], facts: Sequence[str]) -> str:
+    """A line of its own, such as `learns from labels; gives vectors`; empty if there are no facts."""
+    known = [f"{name} {fact}" for name, fact in zip(names, facts, strict=True) if fact]
+    return f"\n[dim]{'; '.join(known)}[/dim]" if known else ""
