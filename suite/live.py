@@ -51,7 +51,7 @@ def run_live(settings: Settings, console: Console) -> bool:
 
 
 def show_plan(settings: Settings, console: Console) -> None:
-    """Print what a run would do and how long it would take, by strategy and family of tasks. Nothing is written."""
+    """Print what a run would do and how long it would take, by strategy and by family of tasks. Nothing is written."""
     plan = plan_of(settings)
     records = RecordStore(settings.results, read_only=True)
     recorded = {record.key: record for record in records.all()}
@@ -59,12 +59,14 @@ def show_plan(settings: Settings, console: Console) -> None:
     known = ((cell, recorded.get(cell.key)) for cell in plan.cells)
     done = {cell.key for cell, record in known if record is not None and settled(record, cell)}
     found = estimate(plan.cells, done, costs)
-    header = ["strategy", "family", "cells", "done", "to run", "fits", "fitting", "measuring", "measured before"]
-    console.print(_table(header, [[*group, *_columns(part)] for group, part in found.items()]))
-    families = dict.fromkeys(family for _, family in found)
-    totals = {each: total(part for (_, family), part in found.items() if family == each) for each in families}
-    console.print()
-    console.print(_table(["family", *header[2:]], [[family, *_columns(part)] for family, part in totals.items()]))
+    for place, kind in enumerate(("strategy", "family")):
+        rows = [
+            [name, *_columns(total(part for group, part in found.items() if group[place] == name))]
+            for name in dict.fromkeys(group[place] for group in found)
+        ]
+        header = [kind, "cells", "done", "to run", "fits", "fitting", "measuring", "measured before"]
+        console.print(_table(header, rows))
+        console.print()
     whole = total(found.values())
     shared = sum(not cell.reason for cell in plan.cells)
     console.print(
