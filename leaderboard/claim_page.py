@@ -43,6 +43,7 @@ def render_claims(verdicts: Sequence[Verdict], records: int) -> str:
     known = (
         "The claims that come with Thawbench were chosen, and their smallest effects set, when the first records "
         "(ir, sts, fewshot) had been seen: verdicts on those describe what was seen, and new seeds are their test. "
+        "Some got more seeds because they were near a verdict, which makes a wrong one likelier than said above. "
         "Nothing is corrected for how many claims there are."
     )
     parts = [told, how, units, known, render_grid(_summary(verdicts))]
