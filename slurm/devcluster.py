@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -176,7 +176,8 @@ class Cluster:
             states = self.node_states()
             for name in names:
                 if states[name].startswith(("drain", "down")) and not states[name].endswith("*"):
-                    self.run("scontrol", "update", f"nodename={name}", "state=resume")
+                    with suppress(UserError):  # it may have come back by itself since, and cannot be resumed then
+                        self.run("scontrol", "update", f"nodename={name}", "state=resume")
             return all(states[name] in _READY for name in names)
 
         _until(ready, f"{', '.join(names)}: not ready; see {self.folder}/node*/slurmd.log")

@@ -130,6 +130,24 @@ def test_a_lost_node_takes_its_jobs_with_it_and_can_come_back(on_cluster: Cluste
     assert on_cluster.node_states() == {"node1": "idle", "node2": "idle"}
 
 
+def test_a_node_that_comes_back_by_itself_while_it_is_resumed_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(Layout(tmp_path), Shape(1, 1, 1000, 30000))
+    states = iter(["down", "idle"])
+    tried: list[tuple[str, ...]] = []
+
+    def refuse(self: Cluster, *command: str) -> str:
+        tried.append(command)
+        raise UserError("scontrol: slurm_update error: Invalid node state specified")
+
+    monkeypatch.setattr(Cluster, "node_states", lambda self: {"node1": next(states)})
+    monkeypatch.setattr(Cluster, "run", refuse)
+    cluster._wait_for(["node1"])
+
+    assert tried == [("scontrol", "update", "nodename=node1", "state=resume")]
+
+
 @on_slurm
 def test_a_stopped_controller_answers_nothing_and_forgets_nothing(on_cluster: Cluster) -> None:
     job = submit(on_cluster, "exec sleep 100")
