@@ -130,9 +130,6 @@ def _refuse(
 ) -> None:
     mixtures = []
     for name, group in sorted(grouped(records, by).items()):
-        first = identity(group[0])
-        if all(identity(record) == first for record in group):  # which is told sooner than what differs
-            continue
         variants = grouped(group, lambda record: one_line(identity(record)))
         if len(variants) > 1:
             differing = _differences([identity(members[0]) for members in variants.values()])
@@ -146,8 +143,8 @@ def _refuse(
 
 
 def _differences(values: Sequence[Any], where: str = "") -> list[str]:
-    """The paths at which JSON values are not all equal."""
-    if all(value == values[0] for value in values):
+    """The paths at which JSON values are not all the same; to `one_line`, 1 and 1.0 are two."""
+    if len(set(map(one_line, values))) == 1:
         return []
     if all(isinstance(value, dict) for value in values):
         names = sorted({name for value in values for name in value})

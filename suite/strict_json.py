@@ -79,6 +79,12 @@ def _decoder(hint: Any) -> _Decoder:
     return _choice_decoder(hint, frozenset(arguments)) if origin is Literal else _plain_decoder(hint)
 
 
+def check_of(hint: Any) -> Callable[[Any], None] | None:
+    """What refuses a dataclass that comes out of JSON; None if nothing does."""
+    found: Callable[[Any], None] | None = getattr(hint, "check", getattr(hint, "__post_init__", None))
+    return found
+
+
 def _option_decoder(decode_option: _Decoder) -> _Decoder:
     return lambda value: None if value is None else decode_option(value)
 
@@ -149,7 +155,7 @@ def _fields_decoder(hint: Any) -> _Decoder:
         (item.name, _as_they_are(hints[item.name]), _decoder(hints[item.name])) for item in dataclasses.fields(hint)
     ]
     names = frozenset(name for name, _, _ in fields)
-    check = getattr(hint, "check", getattr(hint, "__post_init__", None))
+    check = check_of(hint)
 
     def decode_fields(value: Any) -> Any:
         if not isinstance(value, dict):

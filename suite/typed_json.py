@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from thawbench.suite.strict_json import check_of
+
 T = TypeVar("T")
 _Builder = Callable[[Any], Any]
 
@@ -73,7 +75,7 @@ def _dataclass_builder(hint: Any) -> _Builder:
     hints = typing.get_type_hints(hint)
     inner = [(field.name, _builder(hints[field.name])) for field in dataclasses.fields(hint)]
     nested = [(name, build) for name, build in inner if build is not None]
-    check = getattr(hint, "check", getattr(hint, "__post_init__", None))
+    check = check_of(hint)
 
     def build(parsed: msgspec.Struct) -> Any:
         made = object.__new__(hint)

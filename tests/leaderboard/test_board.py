@@ -180,6 +180,11 @@ def test_two_states_of_one_task_are_refused_with_what_differs(change: dict[str, 
     assert "\n" not in str(caught.value)
 
 
+def test_numbers_that_are_equal_and_of_two_types_are_two_states() -> None:
+    with pytest.raises(UserError, match=r"sts/STS12 differs in version \(records"):
+        build_board([make_record("a"), make_record("b", task_version=True)])
+
+
 def test_two_states_of_a_task_are_refused_across_backbones_too() -> None:
     with pytest.raises(UserError, match="differs in revision"):
         build_board([make_record(), make_record(weights="ffff", revision="r2")])
