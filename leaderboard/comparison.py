@@ -4,14 +4,14 @@ All of it speaks of other seeds on these tasks, and not of other test rows: `mod
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import nctdtr, nctdtrinc, stdtrit
 
-from thawbench.leaderboard.paired_test import paired_tests
+from thawbench.leaderboard.paired_test import PairedTests, paired_tests
 from thawbench.leaderboard.statistics import Interval
 from thawbench.leaderboard.units import Units
 
@@ -52,27 +52,38 @@ class Comparison:
         return self.adjusted < LEVEL
 
 
-def compare_all(units: Units, *, power: bool = True) -> tuple[Comparison, ...]:
-    """Every pair of strategies that has three seeds or more in common, or that no seed moves.
+@dataclass(frozen=True)
+class _Pairs:
+    """Every pair of strategies by its places in the table, tested; `p` and `adjusted` are of the `chosen` pairs."""
 
-    Args:
-        power: say of each what difference would have shown, which is most of the work.
-    """
-    first, second = np.triu_indices(len(units.strategies), 1)
-    differences = (units.scores[first] - units.scores[second]) * (1 if units.up else -1)
-    tests = paired_tests(differences, units.fixed[first] & units.fixed[second], units.members)
-    chosen = np.flatnonzero(tests.enough).tolist()
-    values, halves = tests.p[chosen].tolist(), tests.half_width()[chosen].tolist()
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    tests: PairedTests
+    chosen: NDArray[np.intp]
+    p: NDArray[np.float64]
+    adjusted: NDArray[np.float64]
+
+
+def compare_all(units: Units) -> tuple[Comparison, ...]:
+    """Every pair of strategies that has three seeds or more in common, or that no seed moves."""
+    pairs = _pairs(units)
+    tests, chosen = pairs.tests, pairs.chosen
     level = LEVEL / max(1, len(chosen))
-    errors = tests.error[chosen] if power else np.zeros(len(chosen))
-    least = minimal_differences(errors, tests.freedom[chosen], level=level).tolist()
+    least = minimal_differences(tests.error[chosen], tests.freedom[chosen], level=level).tolist()
     found = []
-    for pair, p, adjusted, half, detectable in zip(chosen, values, holm(values), halves, least, strict=True):
+    for pair, p, adjusted, half, detectable in zip(
+        chosen.tolist(),
+        pairs.p.tolist(),
+        pairs.adjusted.tolist(),
+        tests.half_width()[chosen].tolist(),
+        least,
+        strict=True,
+    ):
         mean = float(tests.mean[pair])
         found.append(
             Comparison(
-                units.strategies[first[pair]],
-                units.strategies[second[pair]],
+                units.strategies[pairs.first[pair]],
+                units.strategies[pairs.second[pair]],
                 difference=mean,
                 interval=None if math.isnan(half) else Interval(mean - half, mean + half),
                 better=float(tests.better[pair]),
@@ -85,14 +96,34 @@ def compare_all(units: Units, *, power: bool = True) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def holm(values: Sequence[float]) -> tuple[float, ...]:
-    """p-values adjusted so that one below 5 % is an error in at most 5 % of families (Holm 1979)."""
-    adjusted = [0.0] * len(values)
-    highest = 0.0
-    for step, position in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - step) * values[position]))
-        adjusted[position] = highest
-    return tuple(adjusted)
+def not_apart(units: Units, best: Collection[str]) -> frozenset[str]:
+    """These, and whom `compare_all` compares with one of them and does not tell apart."""
+    pairs = _pairs(units)
+    names = np.array(units.strategies, object)
+    alike = pairs.chosen[pairs.adjusted >= LEVEL]
+    found = set(best)
+    for name, other in zip(names[pairs.first[alike]], names[pairs.second[alike]], strict=True):
+        if name in best or other in best:
+            found |= {name, other}
+    return frozenset(found)
+
+
+def _pairs(units: Units) -> _Pairs:
+    first, second = np.triu_indices(len(units.strategies), 1)
+    differences = (units.scores[first] - units.scores[second]) * (1 if units.up else -1)
+    tests = paired_tests(differences, units.fixed[first] & units.fixed[second], units.members)
+    chosen = np.flatnonzero(tests.enough)
+    p = tests.p[chosen]
+    return _Pairs(first, second, tests, chosen, p, holm(p))
+
+
+def holm(values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """p-values (pairs,) adjusted so that one below 5 % is an error in at most 5 % of families (Holm 1979)."""
+    p = np.asarray(values, np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(p), 0, -1) * p[order]))
+    return adjusted
 
 
 def minimal_difference(error: float, freedom: float, *, level: float = LEVEL, power: float = POWER) -> float:

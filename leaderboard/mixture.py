@@ -4,6 +4,8 @@ or two majors of one library."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from thawbench.errors import UserError
 from thawbench.suite.records import Record
 
@@ -26,11 +28,11 @@ def refuse_mixtures(records: Sequence[Record]) -> list[list[Record]]:
         UserError: as of the three below.
     """
     refuse_mixed_libraries(records)
-    refuse_mixed_tasks(records)
-    groups = by_backbone(records)
-    for group in groups:
+    different = _but_for_seeds(records)
+    refuse_mixed_tasks(different)
+    for group in by_backbone(different):
         refuse_mixed_strategies(group)
-    return groups
+    return by_backbone(records)
 
 
 def by_backbone(records: Sequence[Record]) -> list[list[Record]]:
@@ -86,7 +88,7 @@ def refuse_mixed_strategies(records: Sequence[Record]) -> None:
     _refuse("strategy", records, lambda record: record.strategy, _methods)
     read_out = [record for record in records if _methods(record, READ_OUT)]
     _refuse("strategy", read_out, lambda record: record.strategy, lambda record: _methods(record, READ_OUT))
-    _refuse("strategy", records, lambda record: (record.strategy, record.task), _without_seeds)
+    _refuse("strategy", records, lambda record: (record.strategy, record.task), _without_task)
 
 
 def grouped(records: Iterable[T], by: Callable[[T], Any]) -> dict[Any, list[T]]:
@@ -97,16 +99,30 @@ def grouped(records: Iterable[T], by: Callable[[T], Any]) -> dict[Any, list[T]]:
     return groups
 
 
-def one_line(value: Any) -> str:
-    """The same text for the same part of a record's cell, whose keys are in order; `repr` is the fastest to tell."""
-    return repr(value)
+def one_line(value: Any) -> bytes:
+    """The same bytes for the same part of a record's cell, whose keys are in order; 1, 1.0 and true are three."""
+    return msgspec.json.encode(value)
+
+
+def _but_for_seeds(records: Sequence[Record]) -> list[Record]:
+    """The first of those that differ in nothing but their seeds: what these mix, all mix."""
+    first: dict[tuple[str, bytes], Record] = {}
+    for record in records:
+        first.setdefault((record.strategy, one_line(_without_seeds(record))), record)
+    return list(first.values())
 
 
 def _without_seeds(record: Record) -> Mapping[str, Any]:
-    """The cell but for its seeds, and but for the task and the backbone, which are looked at apart."""
+    """The cell but for its seeds."""
     adaptation = record.cell["adaptation"]
-    steps = [{name: part for name, part in step.items() if name != "seeds"} for step in adaptation["steps"]]
-    return {**record.cell, "task": None, "adaptation": {**adaptation, "backbone": None, "steps": steps}}
+    steps = [{**step, "seeds": None} for step in adaptation["steps"]]
+    return {**record.cell, "adaptation": {**adaptation, "steps": steps}}
+
+
+def _without_task(record: Record) -> Mapping[str, Any]:
+    """The same but for task and backbone too, which are looked at apart."""
+    cell = _without_seeds(record)
+    return {**cell, "task": None, "adaptation": {**cell["adaptation"], "backbone": None}}
 
 
 def _methods(record: Record, only: str = "") -> list[Any]:

@@ -15,7 +15,7 @@ from thawbench.leaderboard.latex import render_latex
 from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.table_grids import complete_grid, references_grid
-from thawbench.suite.records import RecordStore
+from thawbench.suite.records import RecordStore, uncollected
 from thawbench.whole_file import replacing
 
 FORMATS: dict[str, Callable[[Board], str]] = {
@@ -67,6 +67,7 @@ class Edition:
     damaged: tuple[str, ...]
 
 
+@uncollected()
 def edition_of(results: Path, out: Sequence[Path], into: Sequence[Path] = ()) -> Edition:
     """The pages of a folder of records.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from thawbench.leaderboard.aggregates import Aggregate, aggregates_of
-from thawbench.leaderboard.comparison import Comparison, compare_all
+from thawbench.leaderboard.comparison import Comparison, compare_all, not_apart
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 from thawbench.leaderboard.references import Reference, ReferenceRow, reference_rows
@@ -113,18 +113,20 @@ def tables_of(family: str, records: Sequence[Record], references: Sequence[Refer
 
 
 def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
-    columns = tuple(
-        _column(task, members, choose) for task, members in sorted(grouped(records, lambda record: record.task).items())
-    )
+    cells = grouped(records, lambda record: (record.strategy, record.task))
+    by_task: dict[str, list[Record]] = {}
+    controls = {strategy: group[0].control for (strategy, _), group in cells.items()}
+    for (_, task), group in cells.items():
+        by_task.setdefault(task, []).extend(group)
+    columns = tuple(_column(task, members, choose) for task, members in sorted(by_task.items()))
     directions = {column.direction for column in columns if column.ranked}
     direction = directions.pop() if len(directions) == 1 else None
-    cells = grouped(records, lambda record: (record.strategy, record.task))
     complete: list[Row] = []
     incomplete: list[Row] = []
-    for strategy, members in sorted(grouped(records, lambda record: record.strategy).items()):
+    for strategy, control in sorted(controls.items()):
         groups = [cells.get((strategy, column.task)) for column in columns]
         entries = tuple(None if group is None else _entry(group, choose) for group in groups)
-        row = Row(strategy, members[0].control, entries)
+        row = Row(strategy, control, entries)
         (complete if row.done == len(columns) else incomplete).append(row)
     table = Table(title, columns, direction, tuple(complete), tuple(incomplete))
     return table if direction is None else _compared(table, records, choose)
@@ -172,7 +174,7 @@ def _best(units: Units, contenders: Sequence[Row], at: int) -> frozenset[str]:
     """Who has the best score in one column, and who cannot be told apart from it there."""
     means = {row.strategy: _mean(row.entries[at]) for row in contenders}
     first = (max if units.up else min)(means.values(), default=math.nan)
-    return best_with_ties([name for name, mean in means.items() if mean == first], compare_all(units, power=False))
+    return not_apart(units, [name for name, mean in means.items() if mean == first])
 
 
 def _aggregates(

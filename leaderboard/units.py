@@ -95,7 +95,8 @@ def units_of(
     scores = scores[:, :, : max(used, default=0) + 1]
     for row, column in zip(*fixed.nonzero(), strict=True):
         scores[row, column] = score(cells[strategies[row], tasks[column]][0])
-    return Units(tuple(strategies), tuple(tasks), _strata(records, tasks), scores, fixed, up)
+    strata = _strata([group[0] for group in cells.values()], tasks)
+    return Units(tuple(strategies), tuple(tasks), strata, scores, fixed, up)
 
 
 def _samples(records: Sequence[Record]) -> dict[str, set[int]]:
