@@ -15,7 +15,8 @@ from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.references import Reference
 from thawbench.leaderboard.relevance import Relevance, relevance_of
 from thawbench.leaderboard.tables import Table, tables_of
-from thawbench.suite.records import Record, uncollected
+from thawbench.suite.record_store import uncollected
+from thawbench.suite.records import Record
 
 
 @dataclass(frozen=True)

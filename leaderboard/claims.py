@@ -12,7 +12,8 @@ from thawbench.leaderboard.claim_statement import FOLDER, Claim, read_claims
 from thawbench.leaderboard.claim_verdict import Verdict, judge
 from thawbench.leaderboard.mixture import by_backbone, grouped, refuse_mixtures
 from thawbench.leaderboard.publish import Page
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 CheckNames = Callable[[Sequence[Claim], Sequence[Record]], None]
 

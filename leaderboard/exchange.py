@@ -8,7 +8,8 @@ from typing import Literal
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.mixture import refuse_mixtures
-from thawbench.suite.records import Record, RecordStore, published, read_packed, write_packed
+from thawbench.suite.record_store import RecordStore, published, read_packed, write_packed
+from thawbench.suite.records import Record
 
 Differing = Literal["refuse", "keep", "replace"]
 """What becomes of a record that is here already with other content: nothing is taken, mine stays, theirs comes."""

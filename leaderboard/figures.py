@@ -20,7 +20,8 @@ from thawbench.leaderboard.figure_spread import draw_strips, strips
 from thawbench.leaderboard.figure_style import Kind, render
 from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.mixture import refuse_mixtures
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
 
 

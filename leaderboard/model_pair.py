@@ -18,7 +18,8 @@ from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.rank_correlation import spearman
 from thawbench.leaderboard.statistics import Interval, shown
 from thawbench.names import parse_seeds
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 _ROUNDS = 2000
 _ROUNDING = 1e-4

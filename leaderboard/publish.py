@@ -15,7 +15,7 @@ from thawbench.leaderboard.latex import render_latex
 from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.table_grids import complete_grid, references_grid
-from thawbench.suite.records import RecordStore, uncollected
+from thawbench.suite.record_store import RecordStore, uncollected
 from thawbench.whole_file import replacing
 
 FORMATS: dict[str, Callable[[Board], str]] = {

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from thawbench.suite.checked_lines import read_lines
-from thawbench.suite.records import PACKED
+from thawbench.suite.record_store import PACKED
 from thawbench.whole_file import replacing
 
 

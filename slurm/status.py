@@ -14,7 +14,8 @@ from thawbench.slurm.folder import SweepFolder
 from thawbench.slurm.glance import Glances
 from thawbench.slurm.queue import Job, LocalQueue, QueueError, SlurmQueue, Task
 from thawbench.slurm.tasklog import log_of
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 DONE = ("ok", "degenerate", "not_applicable")
 STATES = (*DONE, "failed", "timeout", "running", "waiting", "to send")

@@ -27,7 +27,7 @@ from thawbench.slurm.verdict import COUNTED, Evidence, Verdict, judge, suspect
 from thawbench.slurm.warm import data_of, warm
 from thawbench.suite.cells import Adaptation, Cell
 from thawbench.suite.options import Settings
-from thawbench.suite.records import RecordStore
+from thawbench.suite.record_store import RecordStore
 from thawbench.suite.session import plan_of, prepare
 from thawbench.suite.store import AdaptationStore
 

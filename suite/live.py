@@ -10,7 +10,7 @@ from rich.table import Table
 from thawbench.strategies.tuned import FOLDER
 from thawbench.suite.estimate import Basis, Costs, Estimate, basis_told, estimate, lasts, total
 from thawbench.suite.options import Settings
-from thawbench.suite.records import RecordStore
+from thawbench.suite.record_store import RecordStore
 from thawbench.suite.runner import Outcome, settled
 from thawbench.suite.session import open_session, plan_of
 from thawbench.suite.summary import damage, summary

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from thawbench.errors import UserError
-from thawbench.suite.records import Record, RecordStore, key_of
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record, key_of
 from thawbench.tasks.mteb_bridge import mteb_calls
 from thawbench.tasks.mteb_task import find
 

@@ -20,7 +20,8 @@ from thawbench.errors import DegenerateError, NotApplicableError, UserError
 from thawbench.strategies.encode_meter import EncodeMeter, metered
 from thawbench.suite import machine
 from thawbench.suite.cells import Cell, Trail
-from thawbench.suite.records import Environment, Failure, MetricValue, Record, RecordStore, Status, Usage
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Environment, Failure, MetricValue, Record, Status, Usage
 from thawbench.suite.store import AdaptationStore
 from thawbench.suite.time_limit import OverTime, time_limit
 from thawbench.whole_file import replacing

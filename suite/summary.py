@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from thawbench.suite.records import RecordStore
+from thawbench.suite.record_store import RecordStore
 from thawbench.suite.runner import Outcome
 
 WORDS = {"not_applicable": "n/a", "degenerate": "degenerate", "failed": "failed", "timeout": "timeout"}

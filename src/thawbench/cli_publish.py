@@ -278,7 +278,7 @@ def compact(folder: Annotated[Path, typer.Argument(help="a folder of records tha
 
     Boards, runs and exports read records in either form. Tracebacks are left out.
     """
-    from thawbench.suite.records import RecordStore
+    from thawbench.suite.record_store import RecordStore
 
     path, count = RecordStore(folder).compact()
     print(f"{path}: {count} records")

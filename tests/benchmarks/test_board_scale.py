@@ -17,7 +17,8 @@ import pytest
 from records_by_hand import make_record
 
 from thawbench.contracts import Seeds
-from thawbench.suite.records import MetricValue, Record, Usage, write_packed
+from thawbench.suite.record_store import write_packed
+from thawbench.suite.records import MetricValue, Record, Usage
 
 FAMILIES = ("ir", "sts", "fewshot", "noise", "shift", "forgetting", "classify", "senteval", "geometry", "layers")
 STRATEGIES, SEEDS, TASKS = 50, 10, 10
@@ -33,7 +34,7 @@ def stage(name):
     stages[name], began = time.process_time() - began, time.process_time()
 from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.publish import FORMATS
-from thawbench.suite.records import RecordStore, uncollected
+from thawbench.suite.record_store import RecordStore, uncollected
 stage("import")
 with uncollected():  # as `edition_of` has it
     records = RecordStore(Path(sys.argv[1]), read_only=True).all()

@@ -41,7 +41,8 @@ from thawbench.slurm.glance import Glances
 from thawbench.slurm.options import SweepOptions
 from thawbench.slurm.status import standing
 from thawbench.suite.options import OPTIONS, settings
-from thawbench.suite.records import MetricValue, Record, RecordStore, Usage
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import MetricValue, Record, Usage
 from thawbench.suite.runner import environment
 
 class Nowhere:

@@ -14,7 +14,8 @@ from thawbench.leaderboard.claim_commands import commands_of
 from thawbench.leaderboard.claim_page import in_short, render_claims, screen_table
 from thawbench.leaderboard.claim_statement import Claim, Part
 from thawbench.leaderboard.claims import judge_all, judge_folder
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = ("fewshot/a@100", "fewshot/b@100")

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from thawbench.cli import app
 from thawbench.errors import UserError
 from thawbench.leaderboard.exchange import Arrival, export_records, import_records
-from thawbench.suite.records import Record, RecordStore, write_packed
+from thawbench.suite.record_store import RecordStore, write_packed
+from thawbench.suite.records import Record
 
 
 def filled(folder: Path, *records: Record) -> Path:

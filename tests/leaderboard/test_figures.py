@@ -14,7 +14,8 @@ from thawbench.errors import UserError
 from thawbench.leaderboard.figure_style import Kind, render
 from thawbench.leaderboard.figures import FIGURES, draw_figures
 from thawbench.leaderboard.ink import Theme
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 ODD = "a|b\n1e5"
 LIGHT: Theme = "light"

@@ -13,7 +13,8 @@ from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.markdown import escape, render_markdown
 from thawbench.leaderboard.publish import Page, edition_of
 from thawbench.leaderboard.references import published_references
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 
 def read_tables(page: str) -> list[list[list[str]]]:

@@ -16,7 +16,8 @@ from thawbench.cli import app
 from thawbench.contracts import Seeds
 from thawbench.errors import UserError
 from thawbench.leaderboard.model_pair import compare_models, mcnemar, model_of, paired_bootstrap
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 
 def rows(

@@ -17,7 +17,8 @@ from thawbench.leaderboard.board import Board, build_board
 from thawbench.leaderboard.exchange import export_records, import_records
 from thawbench.leaderboard.publish import FORMATS, edition_of
 from thawbench.suite.checked_lines import write_lines
-from thawbench.suite.records import Record, RecordStore, write_packed
+from thawbench.suite.record_store import RecordStore, write_packed
+from thawbench.suite.records import Record
 
 ODD = "a|b\n1e5"
 

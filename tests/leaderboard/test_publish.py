@@ -20,7 +20,8 @@ from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import escape_latex, render_latex
 from thawbench.leaderboard.markdown import render_markdown
 from thawbench.leaderboard.publish import Page, edition_of
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 
 ODD = "a|b\n1e5"
 DOCUMENT = "# Mine\n\n<!-- board: sts -->\nold\n<!-- /board -->\n\nmy words\n"

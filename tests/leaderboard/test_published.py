@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from thawbench.leaderboard.publish import edition_of
-from thawbench.suite.records import RecordStore
+from thawbench.suite.record_store import RecordStore
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "leaderboard" / "records" / "served"

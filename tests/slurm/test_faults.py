@@ -18,7 +18,8 @@ from thawbench.slurm.commands import cancel, run_sweep
 from thawbench.slurm.devcluster import Cluster
 from thawbench.slurm.folder import SweepFolder
 from thawbench.suite.options import OPTIONS, Settings, settings
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 from thawbench.suite.session import open_session
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]

@@ -7,7 +7,8 @@ from pathlib import Path
 from records_by_hand import make_record
 
 from thawbench.slurm.glance import Glance, Glances
-from thawbench.suite.records import RecordStore, Usage
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Usage
 
 
 def test_a_glance_agrees_with_the_record(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from thawbench.slurm.folder import SweepFolder
 from thawbench.slurm.glance import Glances
 from thawbench.slurm.queue import Job
 from thawbench.slurm.status import Standing, spell, standing, summary_line
-from thawbench.suite.records import RecordStore, Usage
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Usage
 
 
 def test_neither_status_nor_the_other_commands_need_torch() -> None:

@@ -26,7 +26,8 @@ from thawbench.slurm.sweep import Driver
 from thawbench.slurm.tasklog import BEGIN, log_of
 from thawbench.slurm.tasks import TaskFile
 from thawbench.suite.options import OPTIONS, Settings, settings
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 from thawbench.suite.session import open_session
 
 MOODY = '''

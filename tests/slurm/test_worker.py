@@ -17,7 +17,8 @@ from thawbench.slurm.tasklog import BEGIN, END, LEFT, OUT_OF_TIME
 from thawbench.slurm.tasks import TaskFile, WantedCell
 from thawbench.slurm.worker import work
 from thawbench.suite.options import OPTIONS, settings
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 from thawbench.suite.session import plan_of
 
 LEAVER = '''

@@ -12,7 +12,8 @@ from rich.console import Console
 from thawbench.contracts import Budget, Seeds
 from thawbench.suite.cells import Adaptation, Cell
 from thawbench.suite.estimate import Basis, Costs, Estimate, basis_told, estimate, lasts, steps_of, total
-from thawbench.suite.records import Record, RecordStore, Usage
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record, Usage
 from thawbench.suite.runner import Runner
 
 

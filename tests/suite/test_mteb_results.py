@@ -9,7 +9,8 @@ from records_by_hand import make_record
 
 from thawbench.errors import UserError
 from thawbench.suite.mteb_results import model_name, revision_name, write_mteb_results
-from thawbench.suite.records import MetricValue, Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import MetricValue, Record
 from thawbench.tasks.mteb_bridge import mteb_calls
 from thawbench.tasks.mteb_task import find
 

@@ -7,7 +7,8 @@ import pytest
 from records_by_hand import make_record
 
 from thawbench.errors import UserError
-from thawbench.suite.records import PACKED, Record, RecordStore, published, read_packed, write_packed
+from thawbench.suite.record_store import PACKED, RecordStore, published, read_packed, write_packed
+from thawbench.suite.records import Record
 
 
 def filled(folder: Path, records: list[Record]) -> RecordStore:

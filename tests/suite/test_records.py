@@ -17,13 +17,13 @@ import pytest
 
 from thawbench.contracts import Curve, Seeds
 from thawbench.errors import UserError
+from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import (
     DamagedRecordError,
     Environment,
     Failure,
     MetricValue,
     Record,
-    RecordStore,
     Usage,
     canonical_json,
     key_of,
@@ -33,7 +33,8 @@ from thawbench.suite.records import (
 WRITER = """
 import dataclasses, json, pathlib, sys
 from thawbench.contracts import Seeds
-from thawbench.suite.records import Record, RecordStore, key_of
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record, key_of
 record = Record.from_json(json.loads(pathlib.Path(sys.argv[2]).read_text()))
 store = RecordStore(pathlib.Path(sys.argv[1]))
 print("ready", flush=True)
@@ -459,7 +460,7 @@ def test_kill_9_in_the_middle_of_writes_leaves_only_whole_records(tmp_path: Path
 
 def test_records_need_neither_torch_nor_mteb_nor_transformers() -> None:
     script = (
-        "import sys, thawbench.suite.records as _; "
+        "import sys, thawbench.suite.record_store as _; "
         "print([m for m in ('torch', 'mteb', 'transformers', 'scipy') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"

@@ -19,7 +19,8 @@ from thawbench.registry import strategies
 from thawbench.strategies.base import Learned
 from thawbench.strategies.tuned import read_choices, tuned
 from thawbench.suite.options import OPTIONS, Settings, settings
-from thawbench.suite.records import Record, RecordStore
+from thawbench.suite.record_store import RecordStore
+from thawbench.suite.records import Record
 from thawbench.suite.tune import Search, Trial, search, table
 from thawbench.suite.tuned_file import write_search
 
