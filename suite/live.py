@@ -64,7 +64,7 @@ def show_plan(settings: Settings, console: Console) -> None:
             [name, *_columns(total(part for group, part in found.items() if group[place] == name))]
             for name in dict.fromkeys(group[place] for group in found)
         ]
-        header = [kind, "cells", "done", "to run", "fits", "fitting", "measuring", "measured before"]
+        header = [kind, "cells", "to run", "fits", "fitting", "measuring", "known"]  # names need the room
         console.print(_table(header, rows))
         console.print()
     whole = total(found.values())
@@ -84,7 +84,7 @@ def show_plan(settings: Settings, console: Console) -> None:
 
 
 def _columns(part: Estimate) -> list[str]:
-    counts = [part.cells, part.done, part.cells - part.done, part.fits]
+    counts = [part.cells, part.cells - part.done, part.fits]
     known = f"{100 * part.share(Basis.MEASURED):.0f} %" if part.seconds else ""
     return [*map(str, counts), lasts(part.fit_s), lasts(part.measure_s), known]
 
