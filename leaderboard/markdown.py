@@ -39,8 +39,8 @@ def render_markdown(board: Board) -> str:
     legend = (
         "Scores are times 100: mean ± sample standard deviation over seeds (number of seeds). "
         f"{CONTROL} marks a control: a yardstick, not ranked. {MISSING} has no record. "
-        "**Bold** is the best of the complete rows that are no controls, and what cannot be told apart from it. The "
-        "records behind each number: column `records` of this board as CSV, `keys` in JSON "
+        "**Bold** is the best of its column that is no control, its row ranked or not, and what cannot be told apart "
+        "from it. The records behind each number: column `records` of this board as CSV, `keys` in JSON "
         "(`thawbench leaderboard --out board.csv`)."
     )
     groups = (

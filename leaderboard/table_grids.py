@@ -41,10 +41,7 @@ def incomplete_grid(table: Table) -> Grid:
     tasks = [column.task for column in table.columns]
     return grid(
         ["Strategy", "Done", *tasks],
-        [
-            [named(row.strategy, row.control), f"{row.done}/{len(tasks)}", *map(_entry, row.entries)]
-            for row in table.incomplete
-        ],
+        [[named(row.strategy, row.control), f"{row.done}/{len(tasks)}", *_entries(row)] for row in table.incomplete],
     )
 
 
@@ -112,13 +109,16 @@ def _published(found: Published | None) -> str:
     return score(found.value) if found.std is None else f"{score(found.value)} ± {score(found.std)}"
 
 
-def _ranked(row: Row, grouped: bool) -> list[Cell | str]:
+def _entries(row: Row) -> list[Cell]:
     best = row.best or (False,) * len(row.entries)
-    cells = [Cell(_entry(entry), bold) for entry, bold in zip(row.entries, best, strict=True)]
+    return [Cell(_entry(entry), bold) for entry, bold in zip(row.entries, best, strict=True)]
+
+
+def _ranked(row: Row, grouped: bool) -> list[Cell | str]:
     rank = "" if row.rank is None else str(row.rank)
     mean = Cell("" if row.mean is None else score(row.mean), row.top)
     group = [row.group or ("" if row.control else MISSING)] if grouped else []
-    return [rank, named(row.strategy, row.control), *cells, mean, *group]
+    return [rank, named(row.strategy, row.control), *_entries(row), mean, *group]
 
 
 def _compared(other: str, found: Comparison) -> list[Cell | str]:

@@ -19,6 +19,7 @@ from thawbench.suite.records import MetricValue, Record
 COSINE_SPEARMAN = "cosine_spearman"
 FEWSHOT = "fewshot"
 _Choice = Callable[[Record], MetricValue | None]
+_Score = Callable[[Record], float | None]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Row:
     Attributes:
         group: letters; two rows that share one cannot be told apart. Empty of a control, and with too few seeds.
         top: first by its mean, or not told apart from the first.
-        best: by column, the same of its score there.
+        best: by column, the same of its score there, among all rows that have one, complete or not.
     """
 
     strategy: str
@@ -151,30 +152,34 @@ def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table
     placed = [row.strategy for row in complete if not row.control]
     groups = dict(zip(placed, tie_groups(placed, comparisons), strict=True))
     top = best_with_ties([row.strategy for row in complete if row.rank == 1], comparisons)
-    best = {at: _best(units.on([position]), contenders, at) for position, at in enumerate(places)}
+    rows, by_task = (*table.complete, *table.incomplete), grouped(records, lambda record: record.task)
+    best = {at: _best(by_task[table.columns[at].task], rows, at, score, up=units.up) for at in places}
+
+    def marked(row: Row) -> Row:
+        return replace(row, best=tuple(row.strategy in best.get(at, ()) for at in range(len(columns))))
+
     return replace(
         table,
         columns=columns,
         complete=tuple(
-            replace(
-                row,
-                group=groups.get(row.strategy, ""),
-                top=row.strategy in top,
-                best=tuple(row.strategy in best.get(at, ()) for at in range(len(columns))),
-            )
-            for row in complete
+            marked(replace(row, group=groups.get(row.strategy, ""), top=row.strategy in top)) for row in complete
         ),
+        incomplete=tuple(map(marked, table.incomplete)),
         comparisons=comparisons,
         left_out=tuple(table.columns[at].task for at in places if at not in counted),
         aggregates=_aggregates(units.on([places.index(at) for at in counted]), contenders, counted, records),
     )
 
 
-def _best(units: Units, contenders: Sequence[Row], at: int) -> frozenset[str]:
-    """Who has the best score in one column, and who cannot be told apart from it there."""
-    means = {row.strategy: _mean(row.entries[at]) for row in contenders}
-    first = (max if units.up else min)(means.values(), default=math.nan)
-    return not_apart(units, [name for name, mean in means.items() if mean == first])
+def _best(records: Sequence[Record], rows: Sequence[Row], at: int, score: _Score, *, up: bool) -> frozenset[str]:
+    """Who has the best score in one column, whose records these are, and who cannot be told apart from it there."""
+    means = {row.strategy: _mean(row.entries[at]) for row in rows if not row.control}
+    scored = {name: mean for name, mean in means.items() if not math.isnan(mean)}
+    if not scored:
+        return frozenset()
+    first = (max if up else min)(scored.values())
+    units = units_of(records, list(scored), [records[0].task], score, up=up)
+    return not_apart(units, [name for name, mean in scored.items() if mean == first])
 
 
 def _aggregates(

@@ -292,6 +292,16 @@ def test_incomplete_rows_are_not_compared() -> None:
     assert only_table(*records, *broken).comparisons == only_table(*records).comparisons
 
 
+def test_a_row_that_is_not_ranked_may_have_the_best_of_a_column() -> None:
+    records = three_seeds({"a": (0.8, 0.82, 0.81), "b": (0.2, 0.22, 0.205), "c": (0.9, 0.91, 0.905)})
+    records += three_seeds({"a": (0.5, 0.52, 0.51), "b": (0.7, 0.73, 0.705)}, "sts/x")
+    table = only_table(*records, *(make_record("t", value=0.99, control=True, seed=seed) for seed in range(3)))
+    assert [column.task for column in table.columns] == ["sts/STS12", "sts/x"]
+    assert {row.strategy: row.best for row in table.complete} == {"a": (False, False), "b": (False, True)}
+    assert {row.strategy: row.best for row in table.incomplete} == {"c": (True, False), "t": (False, False)}
+    assert "**90.50 ± 0.50 (3)**" in render_markdown(build_board(records))
+
+
 def test_an_entry_leads_to_its_records_and_has_the_interval_of_its_mean() -> None:
     records = three_seeds({"a": (0.3, 0.5, 0.7)})
     (entry,) = only_table(*records).complete[0].entries
