@@ -4,7 +4,7 @@ All of it speaks of other seeds on these tasks, and not of other test rows: `mod
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,16 +96,12 @@ def compare_all(units: Units) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def not_apart(units: Units, best: Collection[str]) -> frozenset[str]:
-    """These, and whom `compare_all` compares with one of them and does not tell apart."""
+def alike_on(units: Units) -> list[tuple[str, str]]:
+    """The pairs that `compare_all` would compare and not tell apart, without the rest that it says of them."""
     pairs = _pairs(units)
     names = np.array(units.strategies, object)
     alike = pairs.chosen[pairs.adjusted >= LEVEL]
-    found = set(best)
-    for name, other in zip(names[pairs.first[alike]], names[pairs.second[alike]], strict=True):
-        if name in best or other in best:
-            found |= {name, other}
-    return frozenset(found)
+    return list(zip(names[pairs.first[alike]], names[pairs.second[alike]], strict=True))
 
 
 def _pairs(units: Units) -> _Pairs:

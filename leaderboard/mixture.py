@@ -106,10 +106,8 @@ def one_line(value: Any) -> bytes:
 
 def _but_for_seeds(records: Sequence[Record]) -> list[Record]:
     """The first of those that differ in nothing but their seeds: what these mix, all mix."""
-    first: dict[tuple[str, str, bytes], Record] = {}
-    for record in records:
-        first.setdefault((record.strategy, record.task, one_line(_without_seeds(record))), record)
-    return list(first.values())
+    alike = grouped(records, lambda record: (record.strategy, record.task, one_line(_without_seeds(record))))
+    return [group[0] for group in alike.values()]
 
 
 def _without_seeds(record: Record) -> Mapping[str, Any]:

@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thawbench.leaderboard.aggregates import Aggregate, aggregates_of
-from thawbench.leaderboard.comparison import Comparison, compare_all, not_apart
+from thawbench.leaderboard.comparison import Comparison, alike_on, compare_all
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 from thawbench.leaderboard.references import Reference, ReferenceRow, reference_rows
@@ -114,11 +114,9 @@ def tables_of(family: str, records: Sequence[Record], references: Sequence[Refer
 
 
 def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
+    by_task = grouped(records, lambda record: record.task)
     cells = grouped(records, lambda record: (record.strategy, record.task))
-    by_task: dict[str, list[Record]] = {}
     controls = {strategy: group[0].control for (strategy, _), group in cells.items()}
-    for (_, task), group in cells.items():
-        by_task.setdefault(task, []).extend(group)
     columns = tuple(_column(task, members, choose) for task, members in sorted(by_task.items()))
     directions = {column.direction for column in columns if column.ranked}
     direction = directions.pop() if len(directions) == 1 else None
@@ -130,10 +128,12 @@ def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
         row = Row(strategy, control, entries)
         (complete if row.done == len(columns) else incomplete).append(row)
     table = Table(title, columns, direction, tuple(complete), tuple(incomplete))
-    return table if direction is None else _compared(table, records, choose)
+    return table if direction is None else _compared(table, records, by_task, choose)
 
 
-def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table:
+def _compared(
+    table: Table, records: Sequence[Record], by_task: Mapping[str, Sequence[Record]], choose: _Choice
+) -> Table:
     """The same in order, with what can be told apart on the whole and in each column."""
     contenders = [row for row in table.complete if not row.control]
     names = [row.strategy for row in contenders]
@@ -151,8 +151,9 @@ def _compared(table: Table, records: Sequence[Record], choose: _Choice) -> Table
     complete = _ranked(table.complete, columns, up=units.up)
     placed = [row.strategy for row in complete if not row.control]
     groups = dict(zip(placed, tie_groups(placed, comparisons), strict=True))
-    top = best_with_ties([row.strategy for row in complete if row.rank == 1], comparisons)
-    rows, by_task = (*table.complete, *table.incomplete), grouped(records, lambda record: record.task)
+    alike = ((each.first, each.second) for each in comparisons if not each.apart)
+    top = best_with_ties({row.strategy for row in complete if row.rank == 1}, alike)
+    rows = (*table.complete, *table.incomplete)
     best = {at: _best(by_task[table.columns[at].task], rows, at, score, up=units.up) for at in places}
 
     def marked(row: Row) -> Row:
@@ -179,7 +180,7 @@ def _best(records: Sequence[Record], rows: Sequence[Row], at: int, score: _Score
         return frozenset()
     first = (max if up else min)(scored.values())
     units = units_of(records, list(scored), [records[0].task], score, up=up)
-    return not_apart(units, [name for name, mean in scored.items() if mean == first])
+    return best_with_ties({name for name, mean in scored.items() if mean == first}, alike_on(units))
 
 
 def _aggregates(

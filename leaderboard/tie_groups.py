@@ -1,6 +1,6 @@
 """Letters for what cannot be told apart: two strategies share one if and only if their difference does not show."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from string import ascii_lowercase
 
 from thawbench.leaderboard.comparison import Comparison
@@ -32,13 +32,11 @@ def tie_groups(placed: Sequence[str], comparisons: Collection[Comparison]) -> tu
     return tuple(",".join(str(number + 1) for number in numbers) for numbers in belongs)
 
 
-def best_with_ties(best: Collection[str], comparisons: Collection[Comparison]) -> frozenset[str]:
-    """The best strategies, and those that were compared with one of them and not told apart from it."""
-    tied = {
-        name
-        for each in comparisons
-        if not each.apart
-        for name, other in ((each.first, each.second), (each.second, each.first))
-        if other in best
-    }
+def best_with_ties(best: Set[str], alike: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """The best strategies, and those that were compared with one of them and not told apart from it.
+
+    Args:
+        alike: all pairs that were compared and not told apart.
+    """
+    tied = {name for pair in alike if not best.isdisjoint(pair) for name in pair}
     return frozenset(best) | tied

@@ -13,8 +13,6 @@ from thawbench.suite.strict_json import check_of
 
 T = TypeVar("T")
 _Builder = Callable[[Any], Any]
-
-
 _KEPT = 1024
 """Spellings that are remembered of each type of which many are alike."""
 

@@ -53,6 +53,6 @@ def test_more_groups_than_letters_become_numbers() -> None:
 
 
 def test_the_best_brings_along_whom_it_was_compared_with_and_not_told_apart_from() -> None:
-    comparisons = compared("pqr", {"pr"})
-    assert best_with_ties(["p"], comparisons) == {"p", "q"}
-    assert best_with_ties(["x"], comparisons) == {"x"}
+    alike = [(each.first, each.second) for each in compared("pqr", {"pr"}) if not each.apart]
+    assert best_with_ties({"p"}, alike) == {"p", "q"}
+    assert best_with_ties({"x"}, alike) == {"x"}
