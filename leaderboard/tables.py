@@ -17,7 +17,8 @@ from thawbench.leaderboard.units import Units, units_of
 from thawbench.suite.records import MetricValue, Record
 
 COSINE_SPEARMAN = "cosine_spearman"
-FEWSHOT = "fewshot"
+FEWSHOT, SHIFT = "fewshot", "shift"
+_DOMAINS = "~"
 _Choice = Callable[[Record], MetricValue | None]
 _Score = Callable[[Record], float | None]
 
@@ -100,7 +101,18 @@ class Table:
 
 
 def tables_of(family: str, records: Sequence[Record], references: Sequence[Reference] = ()) -> list[Table]:
-    """A family's table by its main metric, and one by cosine where that is another score."""
+    """A family's table by its main metric, and one by cosine where that is another score.
+
+    Of `shift` one for pairs of domains, whose main score is the shifted one, and one for train rows that were left out,
+    whose main score is that on all test rows.
+    """
+    left_out = [record for record in records if family == SHIFT and _DOMAINS not in record.task]
+    if left_out and len(left_out) < len(records):
+        among = [record for record in records if _DOMAINS in record.task]
+        return [
+            *tables_of(family, among, references),
+            replace(_table(f"{family}, rows left out", left_out, lambda record: record.main), references=()),
+        ]
     tables = [_table(family, records, lambda record: record.main)]
     if family == FEWSHOT:
         tables[0] = replace(tables[0], stability=stability_of(records))

@@ -94,7 +94,7 @@ class FewShot(Fingerprinted):
                 "version": self._version,
                 "rows": len(gold),
                 "left_out": splits.test.left_out,
-                "chance": dict(chance_levels(self.labelled.metrics, gold, splits.test.groups)),
+                "chance": dict(chance_levels(self.labelled.metrics, gold, splits.groups)),
             }
             return Entry(self._stem, self.labelled.data, self.revision, found, facts)
 
@@ -112,7 +112,7 @@ class FewShot(Fingerprinted):
         """
         adapted = trail[-1]
         head = self._head(adapted)
-        return head_scores(self.name, adapted, head, data.target, data.test, self.labelled.metrics)
+        return head_scores(self.name, adapted, head, data.target, data.test, self.labelled.metrics, data.groups)
 
     def _head(self, adapted: Adapted) -> str:
         heads = list(adapted.heads)

@@ -1,6 +1,7 @@
 """What a head says of test rows: predictions, classes by name, and their scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -11,13 +12,22 @@ from thawbench.tasks.classification_scores import class_scores, number_scores
 from thawbench.tasks.labelled_set import Split
 
 
-def head_scores(task: str, adapted: Adapted, head: str, target: Target, test: Split, names: Sequence[str]) -> Scores:
+def head_scores(
+    task: str,
+    adapted: Adapted,
+    head: str,
+    target: Target,
+    test: Split,
+    names: Sequence[str],
+    groups: Mapping[str, str] = MappingProxyType({}),
+) -> Scores:
     """Let a head predict test rows; a row is `test:` and its place in the split.
 
     Args:
         task: for messages.
         target: what the test rows' labels are.
         names: the scores to take, out of `classification_scores`.
+        groups: each class's group, for the scores by groups.
 
     Raises:
         NotApplicableError: the head predicts something else; the names that differ are given.
@@ -33,7 +43,7 @@ def head_scores(task: str, adapted: Adapted, head: str, target: Target, test: Sp
         gold = [str(row.label) for row in test.rows]
         predicted = [given.classes[column] for column in raw.argmax(axis=1)]
         listed = [ScoredRow(*row) for row in zip(rows, gold, predicted, strict=True)]
-        return Scores(class_scores(names, gold, predicted, test.groups), rows=tuple(listed))
+        return Scores(class_scores(names, gold, predicted, groups), rows=tuple(listed))
     truth = [float(cast("float", row.score)) for row in test.rows]
     numbers = [float(value) for value in raw[:, 0]]
     listed = [ScoredRow(*row) for row in zip(rows, truth, numbers, strict=True)]

@@ -23,11 +23,6 @@ class Split:
     places: tuple[int, ...]
     left_out: int = 0
 
-    @property
-    def groups(self) -> dict[str, str]:
-        """The group at the top of each class's path, as far as the rows have paths."""
-        return {str(row.label): row.path[0] for row in self.rows if row.path}
-
     def lines(self, part: str) -> Iterator[Json]:
         """All that a task reads of it, for a fingerprint: one list a row, under the part's name."""
         for place, row in zip(self.places, self.rows, strict=True):
@@ -47,6 +42,11 @@ class Splits:
     target: Target
     train: Split
     test: Split
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """The group at the top of each class's path, of classes without a test row too, as far as rows have paths."""
+        return {str(row.label): row.path[0] for row in (*self.train.rows, *self.test.rows) if row.path}
 
     def trainable(self) -> Split:
         """The train rows that are no test rows."""

@@ -120,7 +120,7 @@ class Layers:
             started = time.perf_counter()
             predicted = fresh_predictions(_Layer(vectors, places), data.train, inputs)
             seconds = time.perf_counter() - started
-            found.append({**class_scores(names, gold, predicted, test.groups), "readout_s": seconds})
+            found.append({**class_scores(names, gold, predicted, data.splits.groups), "readout_s": seconds})
         curves = []
         for name in (*names, "readout_s"):
             points = [(float(layer), scores[name]) for layer, scores in enumerate(found) if name in scores]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-_MR, _STSB = "rotten_tomatoes", "stsb"
+_MR, _STSB, _MRPC = "rotten_tomatoes", "stsb", "mrpc"
 _OF_SETS = ("fewshot", "noise", "layers", "forgetting", "two_classifiers", "shift")
 """The families that test on the test rows of the labelled sets that they name."""
 _SHARED: Mapping[tuple[str, str], tuple[int, int]] = {
@@ -18,6 +18,20 @@ _SHARED: Mapping[tuple[str, str], tuple[int, int]] = {
     (_MR, "sst5"): (1702, 2210),
     ("sst2", _MR): (761, 1066),
     ("sst5", _MR): (882, 1066),
+    # SentEval tests MR, SUBJ and MPQA in folds, train rows too, and SST-2 on the rows whose labels SST-5 gives. SUBJ
+    # has texts of MR besides, but its labels do not tell theirs.
+    (_MR, "senteval/mr"): (8530, 10662),
+    ("sst2", "senteval/mr"): (5636, 10662),
+    ("sst5", "senteval/mr"): (6532, 10662),
+    (_MR, "senteval/sst2"): (1431, 1821),
+    ("subj", "senteval/subj"): (8002, 10000),
+    ("mpqa", "senteval/mpqa"): (7548, 10603),
+    # MSRpar, a part of STS12 and of STSbenchmark, was drawn from MRPC
+    (_MRPC, "sts/STS12"): (683, 3108),
+    (_MRPC, "sts/STSBenchmark"): (119, 1379),
+    (_MRPC, _STSB): (119, 1379),
+    (_STSB, _MRPC): (48, 408),
+    (_STSB, "senteval/mrpc"): (499, 1725),
 }
 """How many test rows of a task or a labelled set (of how many) stand in the first one's train split; exact matches of
 normalised text."""

@@ -13,7 +13,7 @@ from thawbench.tasks.fingerprint import fingerprint
 from thawbench.tasks.labelled_set import Splits
 from thawbench.tasks.text_noise import shown, spoilt, strength_of, version
 from thawbench.tasks.train_noise import LABELS, TrainNoise, train_noise
-from thawbench.tasks.word_noise import WORD_NOISES
+from thawbench.tasks.word_noise import FELT_BY_ALL
 
 _DEFAULT = 0.2
 _STEPS = (0.25, 0.5, 1.0)
@@ -43,8 +43,9 @@ class Noise:
     """The head of `fewshot/<set>@n` on test rows whose texts are spoilt, along an axis of strengths for each kind.
 
     An option names a kind and the strength at which its axis ends, as `typos=0.1` does; before that it has 0, a quarter
-    and a half of it. Without a test option the six kinds of `word_noise` end at 0.2. What stands at strength 0 is the
-    score of `fewshot` to the bit. Noise is drawn from the kind and the row alone: all strategies read the same texts.
+    and a half of it. Without a test option the kinds that every encoder feels, `word_noise.FELT_BY_ALL`, end at 0.2.
+    What stands at strength 0 is the score of `fewshot` to the bit. Noise is drawn from the kind and the row alone: all
+    strategies read the same texts.
 
     The main metric, `noisy`, is the set's own (accuracy, macro-F1, …) at the end of the axis, and the mean over kinds
     if there are several: the score under just the noise that the name of the task says, which can be read without the
@@ -58,7 +59,7 @@ class Noise:
     """
 
     family: ClassVar[str] = "noise"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[Provides] = Provides.CLASSES
     corpus: ClassVar[None] = None
 
@@ -73,7 +74,7 @@ class Noise:
         self.clean = clean
         self._given = dict(sorted(given.items()))
         self._train_noise = train
-        self.ends = self._given if given or train else dict.fromkeys(WORD_NOISES, _DEFAULT)
+        self.ends = self._given if given or train else dict.fromkeys(FELT_BY_ALL, _DEFAULT)
 
     @classmethod
     def options(cls) -> tuple[str, ...]:

@@ -82,3 +82,26 @@ def test_letters_of_the_families_stand_beside_their_ranks() -> None:
     ]
     assert [each.groups for each in overall(records).standings] == [("a", "a"), ("b", "b")]
     assert "| 1   | a          | 1.00 a | 1.00 a | **1.00**    |" in render_markdown(build_board(records))
+
+
+def test_of_shifts_only_pairs_of_domains_are_ranked_and_rows_left_out_have_a_table_of_their_own() -> None:
+    """A score on all test rows of the set's own domain is none for a shift, and who lacks it lacks no shift."""
+    scores = {
+        "a": {"ir/x": 0.9, "shift/books@9~kitchen": 0.8, "shift/snli_biased@9": 0.1},
+        "b": {"ir/x": 0.8, "shift/books@9~kitchen": 0.7, "shift/snli_biased@9": 0.9},
+        "c": {"ir/x": 0.7, "shift/books@9~kitchen": 0.9},
+    }
+    records = scored(scores)
+    (section,) = build_board(records).sections
+
+    assert [(each.strategy, each.ranks) for each in overall(records).standings] == [
+        ("a", (1, 2)),
+        ("c", (3, 1)),
+        ("b", (2, 3)),
+    ]
+    assert [table.title for table in section.tables] == ["ir", "shift", "shift, rows left out"]
+    assert [[column.task for column in table.columns] for table in section.tables] == [
+        ["ir/x"],
+        ["shift/books@9~kitchen"],
+        ["shift/snli_biased@9"],
+    ]

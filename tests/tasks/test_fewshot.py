@@ -152,6 +152,22 @@ def test_coarse_accuracy_is_beside_the_others_where_classes_are_in_groups(tmp_pa
     assert (coarse.name, coarse.main, coarse.chance) == ("coarse_accuracy", False, 0.75)
 
 
+def test_a_class_without_a_test_row_is_in_its_group_all_the_same(tmp_path: Path, mine: FewShot) -> None:
+    names = ["cat", "dog", "oak"]
+    (tmp_path / "rare.csv").write_text(
+        "text,label\n" + "\n".join(f"{name} {row},{name}" for name in names for row in "ab")
+    )
+    (tmp_path / "rare_test.csv").write_text("text,label\ncat,cat\noak,oak\n")
+    (tmp_path / "rare.toml").write_text(
+        'file = "rare.csv"\ntest_file = "rare_test.csv"\n[groups]\nanimal = ["cat", "dog"]\nplant = ["oak"]\n'
+    )
+    register_set(tmp_path / "rare.toml")
+    table = {"cat": [0.0, 1.0, 0.0], "oak": [0.0, 0.0, 1.0]}
+    scores, _ = measure(FewShot.resolve("rare"), {"rare": ClassTarget(tuple(names))}, table)
+
+    assert (scores.scalars["accuracy"], scores.scalars["coarse_accuracy"]) == (0.5, 1.0)
+
+
 def test_samples_are_nested_and_balanced_and_another_seed_takes_others(mine: FewShot) -> None:
     taken = [{row.input for row in (*data.labelled, *data.dev.labelled)} for data in map(_load, (4, 6))]
     assert taken[0] < taken[1]
@@ -302,7 +318,7 @@ def test_cross_posts_are_left_out_and_each_newsgroup_stands_under_one_of_six_gro
     splits, pool = labelled.splits(), labelled.load()
     assert isinstance(splits.target, ClassTarget)
     assert (splits.train.left_out, pool.dropped) == (35, 35 + 320)  # empty ones; and those that are test posts too
-    assert Counter(splits.test.groups.values()) == {
+    assert Counter(splits.groups.values()) == {
         "computers": 5,
         "recreation": 4,
         "science": 4,
@@ -310,7 +326,7 @@ def test_cross_posts_are_left_out_and_each_newsgroup_stands_under_one_of_six_gro
         "politics": 3,
         "religion": 3,
     }
-    assert {row.path for row in pool.labelled} == {(splits.test.groups[name], name) for name in splits.target.classes}
+    assert {row.path for row in pool.labelled} == {(splits.groups[name], name) for name in splits.target.classes}
     chance = {metric.name: metric.chance for metric in FewShot.resolve("newsgroups").metrics}
     assert chance["coarse_accuracy"] == pytest.approx(1988 / 7962)  # computers
 

@@ -2,12 +2,15 @@
 
 import os
 import re
+from collections.abc import Iterable
 
 import pytest
 
+from thawbench.contracts import Input
 from thawbench.names import parse_task
 from thawbench.tasks.catalog import resolve_task
 from thawbench.tasks.leaks import leak
+from thawbench.tasks.senteval_rows import RECIPES, read
 from thawbench.tasks.trainsets import load_trainset
 
 
@@ -41,18 +44,46 @@ def test_all_else_may_be_measured(task: str, train: str) -> None:
     assert not leak(task, train)
 
 
-def normalised(text: str) -> str:
-    return re.sub(r"\W+", "", text.lower())
+def test_folds_that_test_train_rows_are_not_for_who_was_tuned_on_them() -> None:
+    assert leak("senteval/mr", "rotten_tomatoes@100").startswith("rotten_tomatoes holds 8,530 of the 10,662 test rows")
+    assert leak("senteval/subj", "subj@1000")
+    assert not leak("senteval/subj", "nli")
+
+
+def keys(rows: Iterable[Input]) -> list[frozenset[str]]:
+    return [frozenset(re.sub(r"\W+", "", t.lower()) for t in ([row] if isinstance(row, str) else row)) for row in rows]
+
+
+def rows_of(task: str) -> list[Input]:
+    """The test rows of a task, as the task itself reads them."""
+    family, _, body = task.partition("/")
+    if family == "senteval":
+        recipe = RECIPES[body]
+        return [row.input for row in read(recipe.test or recipe.train).rows]
+    data = resolve_task(parse_task(task)).load().task.dataset["test"]
+    return list(zip(data["sentence1"], data["sentence2"], strict=True))
 
 
 @pytest.mark.hub
-@pytest.mark.parametrize("year", [12, 16])
-def test_the_counts_are_those_of_the_data(year: int) -> None:
+@pytest.mark.parametrize(
+    ("task", "train"),
+    [
+        ("sts/STS12", "stsb"),
+        ("sts/STS16", "stsb"),
+        ("sts/STS12", "mrpc"),
+        ("sts/STSBenchmark", "mrpc"),
+        ("senteval/mr", "sst5"),
+        ("senteval/sst2", "rotten_tomatoes"),
+        ("senteval/subj", "subj"),
+        ("senteval/mpqa", "mpqa"),
+        ("senteval/mrpc", "stsb"),
+    ],
+)
+def test_the_counts_are_those_of_the_data(task: str, train: str) -> None:
     if not os.environ.get("HF_ENDPOINT"):
         pytest.skip("needs a Hub mirror: HF_ENDPOINT")
-    rows = load_trainset("stsb", 0)
-    train = {frozenset(map(normalised, row.input)) for part in (rows, rows.dev) for row in part.labelled}
-    data = resolve_task(parse_task(f"sts/STS{year}")).load().task.dataset["test"]
-    test = [frozenset(map(normalised, pair)) for pair in zip(data["sentence1"], data["sentence2"], strict=True)]
-    found = sum(pair in train for pair in test)
-    assert f"{found:,} of the {len(test):,} test rows" in leak(f"sts/STS{year}", "stsb")
+    pool = load_trainset(train, 0)
+    known = set(keys(row.input for part in (pool, pool.dev) for row in part.labelled))
+    rows = keys(rows_of(task))
+    found = sum(row in known for row in rows)
+    assert f"{found:,} of the {len(rows):,} test rows" in leak(task, train)

@@ -20,7 +20,7 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.noise import Noise
 from thawbench.tasks.set_catalog import register_set
 from thawbench.tasks.text_noise import spoilt
-from thawbench.tasks.word_noise import WORD_NOISES
+from thawbench.tasks.word_noise import FELT_BY_ALL
 
 CLASSES = ClassTarget(("no", "yes"))
 
@@ -118,7 +118,7 @@ def test_without_an_option_the_six_kinds_end_at_a_fifth_and_no_plug_in_is_among_
     scores = task.evaluate(as_adapted(Reader()), task.load())
 
     assert task.name == "noise/mine@6"
-    assert [curve.name for curve in scores.curves] == list(WORD_NOISES) == list(task.ends)
+    assert [curve.name for curve in scores.curves] == list(FELT_BY_ALL) == list(task.ends)
     assert {curve.x for curve in scores.curves} == {(0.0, 0.05, 0.1, 0.2)}
     assert not translator.calls
 
@@ -253,8 +253,9 @@ def test_strength_0_is_the_few_shot_score_to_the_bit_out_of_the_same_adaptation(
 def test_a_majority_is_flat_and_words_counted_in_lower_case_see_neither_order_nor_case(
     tiny_folder: Path, tmp_path: Path
 ) -> None:
-    records = run(planned(tiny_folder, ("majority", "tfidf"), "noise/world/meals@20"), tmp_path)
-    constant, counted = (records[strategy, "noise/world/meals@20"] for strategy in ("majority", "tfidf"))
+    task = "noise/world/meals@20:case=0.2,deletions=0.2,order=0.2"
+    records = run(planned(tiny_folder, ("majority", "tfidf"), task), tmp_path)
+    constant, counted = (records[strategy, task] for strategy in ("majority", "tfidf"))
 
     assert value(constant, "drop") == 0.0
     assert all(set(curve.y) == {value(constant, "clean")} for curve in constant.curves)

@@ -9,12 +9,12 @@ import pytest
 
 from thawbench.registry import noisers
 from thawbench.tasks.synonyms import SYNONYMS
-from thawbench.tasks.word_noise import WORD_NOISES, Case, Deletions, Order, Swaps, Synonyms, Typos, WordNoise
+from thawbench.tasks.word_noise import FELT_BY_ALL, Case, Deletions, Order, Swaps, Synonyms, Typos, WordNoise
 
 TEXTS = [
     f"The film number {row} was, quickly said, a rather\tboring  story; nobody LIKED the ending!" for row in range(40)
 ]
-EACH = pytest.mark.parametrize("name", WORD_NOISES)
+EACH = pytest.mark.parametrize("name", [*FELT_BY_ALL, "synonyms", "case"])
 
 
 def noise(name: str) -> WordNoise:
