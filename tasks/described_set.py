@@ -51,11 +51,11 @@ class DescribedSet(LabelledSet):
     __hash__ = LabelledSet.__hash__
 
     def splits(self) -> Splits:
-        """Both splits; the last two sets read are kept, as train sets and tasks read the same ones."""
+        """Both splits; the last four sets read are kept, as train sets and tasks read the same ones."""
         return _splits(self.description)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _splits(description: SetDescription) -> Splits:
     if description.data:
         tables = [

@@ -157,14 +157,14 @@ def _loaded(source: Source) -> tuple[Pool, Entry]:
     return pool, entry
 
 
-@lru_cache(maxsize=2)  # the seeds and strategies of a run read the same sets one after another
+@lru_cache(maxsize=4)  # chains of three; the seeds and strategies of a run read the same sets one after another
 def _pool(source: Source) -> tuple[Pool, str]:
     """The rows, and their fingerprint: to spell out 400,000 rows takes seconds."""
     pool = source.load()
     return pool, fingerprint.fingerprint(pool.rows())
 
 
-@lru_cache(maxsize=2)  # all seeds and strategies meet the same texts
+@lru_cache(maxsize=4)  # all seeds and strategies meet the same texts
 def _spoilt(source: Source, texts: tuple[tuple[str, float], ...]) -> Pool:
     return train_noise.spoil_texts(_loaded(source)[0], texts)
 
