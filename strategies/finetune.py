@@ -113,11 +113,12 @@ class Finetune(BaseStrategy):
             NotApplicableError: there are no labels or none of the kind that is needed, or no encoder to tune.
         """
         before = Body.of(start.source)
-        own = self.new_head(data, before, seeds)
+        others = [name for name in start.head_models if name != data.name]
+        own = self.new_head(data, before, seeds, place=len(others))  # or class i of two sets would begin as one
         body = before.copy(self.config.dropout)
         warm = self.warm_start(start, data, own.module)
         rows = sum(len(each.labelled) for each in (*data.earlier, data))
-        schedule = replace(self.schedule(rows, budget), start_counts=warm)
+        schedule = replace(self.schedule(rows, budget, 1 + len(data.earlier)), start_counts=warm)
         recipe = self.recipes[self.config.recipe]
         scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
         with self.in_training(body, before, seeds) as network:
@@ -224,12 +225,16 @@ class Finetune(BaseStrategy):
             return False  # it was fitted on dev too, which cannot judge it therefore
         return isinstance(known, ClassifierHead) and head.take_weights(known.module)
 
-    def schedule(self, rows: int, budget: Budget) -> Schedule:
-        """Length and rates for so many train rows: by the budget, else the configuration, else the recipe."""
+    def schedule(self, rows: int, budget: Budget, sets: int = 1) -> Schedule:
+        """Length and rates for so many train rows: by the budget, else the configuration, else the recipe.
+
+        Args:
+            sets: how many the rows are of; each of them alone would have the least number of steps.
+        """
         config, recipe = self.config, self.recipes[self.config.recipe]
         per_epoch = -(-rows // config.batch_size)
         asked = config.epochs if budget.epochs is None else budget.epochs
-        steps = max(recipe.epochs * per_epoch, recipe.least_steps) if asked is None else asked * per_epoch
+        steps = max(recipe.epochs * per_epoch, recipe.least_steps * sets) if asked is None else asked * per_epoch
         return Schedule(
             lr=recipe.lr if config.lr is None else config.lr,
             steps=steps if budget.steps is None else budget.steps,

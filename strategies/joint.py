@@ -28,7 +28,8 @@ class Joint(Finetune):
 
     Caruana, "Multitask Learning", Machine Learning 1997, batched as by Liu et al., "Multi-Task Deep Neural Networks
     for Natural Language Understanding", ACL 2019, algorithm 1: a batch is of one set, and the batches of all sets are
-    shuffled. A set therefore counts by its rows. What is kept is best by the mean of all sets' scores on dev.
+    shuffled. A set therefore counts by its rows, and small ones are run through as often as alone. What is kept is
+    best by the mean of all sets' scores on dev.
     """
 
     config: FinetuneConfig

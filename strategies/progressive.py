@@ -83,10 +83,10 @@ class Progressive(BaseStrategy):
         config, target = self.config, target_of(data)
         frozen, earlier = below_columns(start)
         dim = source_of(frozen).dim
-        with seeded(seeds.init, "column"):
+        with seeded(seeds.init, "column", len(earlier)):
             column = Column(ColumnShape(_widths(dim, earlier), config.width or dim, config.depth), config.dropout)
         columns = Columns([*copy.deepcopy(earlier), column])
-        head = self._head(columns, items_of(data.labelled), target, seeds.init)
+        head = self._head(columns, items_of(data.labelled), target, seeds.init, len(earlier))
         block = Block("column", dict(column.named_parameters()))
         trained = train_on_vectors(head, frozen, data, config, seeds.order, budget, under=columns, blocks=[block])
         of_head = {_HEAD + name: weight.numpy(force=True) for name, weight in head.state_dict().items()}
@@ -126,8 +126,8 @@ class Progressive(BaseStrategy):
         own = replace(adapted, head_models={})
         return with_head(adapted, str(state.values["set"]), OwnColumn(target, head, own))
 
-    def _head(self, columns: Columns, items: Items, target: Target, seed: int) -> Classifier:
-        with seeded(seed, "head"):
+    def _head(self, columns: Columns, items: Items, target: Target, seed: int, place: int = 0) -> Classifier:
+        with seeded(seed, "head", place):
             return Classifier("linear", items, columns.dim, outputs_of(target), self.config.dropout)
 
 

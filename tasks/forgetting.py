@@ -20,8 +20,9 @@ Columns = Sequence[Sequence[float]]
 """A matrix by column: one for each of the T sets of a chain."""
 
 _AXIS = "sets trained"
-_FRESH_SAMPLE = 0
-"""The sample seed of the rows that fresh read-outs are fitted on: the same in every cell, whatever its own sample."""
+_FRESH_SAMPLE = 2**31 - 1
+"""The sample seed of the rows that fresh read-outs are fitted on: the same in every cell, and no cell's own, so that
+what was tuned has read as few of them in one cell as in another. What is not tuned has no spread over samples here."""
 
 _DRIFT_ROWS = 32
 """Test rows of each set on whose texts the drift of layers is taken."""
@@ -50,7 +51,7 @@ class Forgetting(SetChain):
     well the words are still guessed that are hidden in test texts (see `_word_loss`).
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @classmethod
     def known(cls) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class TwoClassifiers(SetChain):
     With n and seeds alike it measures the very adaptations of `forgetting/<A>+<B>`, whose `drop_on_first` is this drop.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @classmethod
     def resolve(cls, body: str) -> Self:

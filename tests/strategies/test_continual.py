@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,21 @@ def test_on_a_first_set_it_is_finetune_to_the_bit(tiny: AdaptedEncoder, name: st
     assert np.array_equal(plain.predict(inputs_of(data), data.name), first.predict(inputs_of(data), data.name))
     assert plain.state.tensors.keys() == {key for key in first.state.tensors if not key.startswith("fisher.")}
     assert plain.state.cost.total_parameters == first.state.cost.total_parameters
+
+
+@pytest.mark.parametrize("name", ["finetune", "ewc", "replay", "progressive"])
+def test_a_later_set_with_as_many_classes_begins_with_a_head_of_its_own(tiny: AdaptedEncoder, name: str) -> None:
+    """Else its classes would be read where those of the first set are, pair by pair, by the order of their names."""
+    first = fit(name, tiny, moods(), budget=Budget(steps=0))
+    second = fit(name, first, replace(moods(), name="again"), budget=Budget(steps=0))
+
+    ours, theirs = (
+        {key: tensor for key, tensor in each.state.tensors.items() if key.startswith("head.") and "weight" in key}
+        for each in (first, second)
+    )
+    assert ours.keys() == theirs.keys()
+    assert ours
+    assert not any(np.array_equal(tensor, theirs[key]) for key, tensor in ours.items())
 
 
 @pytest.mark.parametrize(("name", "config"), CONTINUAL, ids=SPELLED)

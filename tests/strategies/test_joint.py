@@ -59,6 +59,11 @@ def test_its_epochs_are_as_long_as_all_sets_together(tiny: AdaptedEncoder) -> No
     }
 
 
+def test_small_sets_are_run_through_as_often_as_each_would_be_alone() -> None:
+    assert [Joint().schedule(16 * sets, Budget(), sets).steps for sets in (1, 2, 3)] == [60, 120, 180]
+    assert [Joint().schedule(160 * sets, Budget(), sets).steps for sets in (1, 2)] == [100, 200]
+
+
 def lessons(tiny: AdaptedEncoder) -> _AllAtOnce:
     strategy, body = Joint(), Body.of(tiny.source).copy(0.0)
     made = {
