@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
@@ -155,7 +156,8 @@ class BaseStrategy:
         with metered() as meter:
             learned = chosen.learn(encoder, data, seeds=seeds, budget=budget, adapt=adapt)
         elapsed = time.perf_counter() - started
-        state = State(learned.tensors, learned.values)
+        # in the layout that they will have when they are read back: with another a product's last bits may differ
+        state = State({name: np.asarray(each, order="C") for name, each in learned.tensors.items()}, learned.values)
         total = learned.total_parameters
         if total is None:
             source = self.restore(start, state).source
