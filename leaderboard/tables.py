@@ -18,7 +18,7 @@ from thawbench.suite.records import MetricValue, Record
 
 COSINE_SPEARMAN = "cosine_spearman"
 FEWSHOT, SHIFT = "fewshot", "shift"
-_DOMAINS = "~"
+_LEFT_OUT = f"{SHIFT}, rows left out"
 _Choice = Callable[[Record], MetricValue | None]
 _Score = Callable[[Record], float | None]
 
@@ -103,26 +103,30 @@ class Table:
 def tables_of(family: str, records: Sequence[Record], references: Sequence[Reference] = ()) -> list[Table]:
     """A family's table by its main metric, and one by cosine where that is another score.
 
-    Of `shift` one for pairs of domains, whose main score is the shifted one, and one for train rows that were left out,
-    whose main score is that on all test rows.
+    Of `shift` the tasks of one domain, of which train rows were left out, have a table of their own: their main score
+    is that on all test rows, and not a shifted one.
     """
-    left_out = [record for record in records if family == SHIFT and _DOMAINS not in record.task]
-    if left_out and len(left_out) < len(records):
-        among = [record for record in records if _DOMAINS in record.task]
-        return [
-            *tables_of(family, among, references),
-            replace(_table(f"{family}, rows left out", left_out, lambda record: record.main), references=()),
-        ]
-    tables = [_table(family, records, lambda record: record.main)]
-    if family == FEWSHOT:
-        tables[0] = replace(tables[0], stability=stability_of(records))
-    cosine = [(record.main, record.metric(COSINE_SPEARMAN)) for record in records if record.status == "ok"]
-    if any(main and other and main.value != other.value for main, other in cosine):
-        tables.append(_table(f"{family}, by cosine", records, lambda record: record.metric(COSINE_SPEARMAN)))
+    parts = grouped(records, lambda record: _LEFT_OUT if _on_one_domain(record) else family)
+    tables = [table for title, members in sorted(parts.items()) for table in _by_metric(title, members)]
     return [
         replace(table, references=reference_rows(references, [(each.task, each.metric) for each in table.columns]))
         for table in tables
     ]
+
+
+def _on_one_domain(record: Record) -> bool:
+    """Whether it is of `shift` and names no second domain behind a ~."""
+    return record.family == SHIFT and "~" not in record.task.partition(":")[0]
+
+
+def _by_metric(title: str, records: Sequence[Record]) -> list[Table]:
+    tables = [_table(title, records, lambda record: record.main)]
+    if title == FEWSHOT:
+        tables[0] = replace(tables[0], stability=stability_of(records))
+    cosine = [(record.main, record.metric(COSINE_SPEARMAN)) for record in records if record.status == "ok"]
+    if any(main and other and main.value != other.value for main, other in cosine):
+        tables.append(_table(f"{title}, by cosine", records, lambda record: record.metric(COSINE_SPEARMAN)))
+    return tables
 
 
 def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:

@@ -105,3 +105,13 @@ def test_of_shifts_only_pairs_of_domains_are_ranked_and_rows_left_out_have_a_tab
         ["shift/books@9~kitchen"],
         ["shift/snli_biased@9"],
     ]
+
+
+def test_rows_left_out_are_no_ranked_shift_where_they_are_alone_and_their_noise_is_no_domain() -> None:
+    scores = {
+        name: {"ir/x": value, "shift/snli@9:train=mnli@9~typos-0.1": value} for name, value in (("a", 0.2), ("b", 0.1))
+    }
+    (section,) = build_board(scored(scores)).sections
+
+    assert section.overall is None
+    assert [table.title for table in section.tables] == ["ir", "shift, rows left out"]
