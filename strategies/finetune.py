@@ -113,8 +113,7 @@ class Finetune(BaseStrategy):
             NotApplicableError: there are no labels or none of the kind that is needed, or no encoder to tune.
         """
         before = Body.of(start.source)
-        others = [name for name in start.head_models if name != data.name]
-        own = self.new_head(data, before, seeds, place=len(others))  # or class i of two sets would begin as one
+        own = self.new_head(data, before, seeds, heads_of_others(start, data))
         body = before.copy(self.config.dropout)
         warm = self.warm_start(start, data, own.module)
         rows = sum(len(each.labelled) for each in (*data.earlier, data))
@@ -163,7 +162,7 @@ class Finetune(BaseStrategy):
         """A head for a set, its weights drawn anew.
 
         Args:
-            place: one of its own for each head of a fit.
+            place: one of its own for each head of a fit and of the fits before, or class i of two sets begins as one.
 
         Raises:
             NotApplicableError: there are no labels or none of the kind that is needed.
@@ -254,3 +253,8 @@ class Finetune(BaseStrategy):
         for place, values in enumerate(cast(Any, state.values.get("others", []))):
             adapted = with_head(adapted, *head_from(values, apart(of_others, f"{place}.")[0], body))
         return with_head(adapted, *head_from(state.values, of_head, body))
+
+
+def heads_of_others(start: AdaptedEncoder, data: TrainSet) -> int:
+    """How many heads the start has for other sets: the place of a new one."""
+    return len(start.head_models.keys() - {data.name})

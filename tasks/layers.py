@@ -108,7 +108,7 @@ class Layers:
             NotApplicableError: the texts' vectors in all layers would take too much memory.
             DegenerateError: states that are not finite.
         """
-        test, names = data.splits.test, self.part.labelled.metrics
+        test, groups, names = data.splits.test, data.splits.groups, self.part.labelled.metrics
         gold, inputs = [str(row.label) for row in test.rows], [row.input for row in test.rows]
         known = [row.input for row in (*data.train.labelled, *data.train.dev.labelled)]
         read = unique(text for item in (*known, *inputs) for text in texts_of(item))
@@ -120,7 +120,7 @@ class Layers:
             started = time.perf_counter()
             predicted = fresh_predictions(_Layer(vectors, places), data.train, inputs)
             seconds = time.perf_counter() - started
-            found.append({**class_scores(names, gold, predicted, data.splits.groups), "readout_s": seconds})
+            found.append({**class_scores(names, gold, predicted, groups), "readout_s": seconds})
         curves = []
         for name in (*names, "readout_s"):
             points = [(float(layer), scores[name]) for layer, scores in enumerate(found) if name in scores]

@@ -1,6 +1,7 @@
 """All sets at once: whose batches, whose heads, whose dev rows; and where it begins on a chain."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,14 @@ def test_heads_of_equal_shape_begin_in_different_places(tiny: AdaptedEncoder) ->
     made = fit("joint", tiny, ALL, budget=Budget(steps=0))
 
     assert not np.array_equal(made.predict(TEXTS, "moods"), made.predict(TEXTS, "cats"))
+
+
+def test_and_in_other_places_than_the_heads_that_the_start_has(tiny: AdaptedEncoder) -> None:
+    none = Budget(steps=0)
+    made = fit("joint", fit("finetune", tiny, replace(moods(), name="before"), budget=none), ALL, budget=none)
+    said = [made.predict(TEXTS, name) for name in ("before", "moods", "cats")]
+
+    assert not any(np.array_equal(one, other) for one, other in combinations(said, 2))
 
 
 def test_an_earlier_set_without_labels_is_not_applicable(tiny: AdaptedEncoder) -> None:

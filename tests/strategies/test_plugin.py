@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_fits import fit, inputs_of, moods, same_bytes
 
-from thawbench.contracts import State
+from thawbench.contracts import Rows, State
 from thawbench.errors import UserError
 from thawbench.names import configure, parse_strategies
 from thawbench.registry import strategies
@@ -119,3 +121,13 @@ def test_bytes_that_are_no_text_are_refused(file: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match=r"my_idea\.py(, line|: ValueError)"):  # Pythons differ in what they call it
         load_strategy_file(str(file))
+
+
+def test_the_one_in_the_docs_is_finetune_on_all_rows_without_dev(tiny: AdaptedEncoder) -> None:
+    data = moods(dev=True)
+    name, _ = load_strategy_file(str(Path(__file__).resolve().parents[2] / "docs" / "all_rows.py"))
+    made = fit(name, tiny, data)
+    plain = fit("finetune", tiny, replace(data, labelled=(*data.labelled, *data.dev.labelled), dev=Rows()))
+
+    assert made.state.cost.dev_score is None
+    assert same_bytes(made, plain, inputs_of(data), "moods")
