@@ -78,6 +78,7 @@ def test_two_clusters_live_side_by_side_and_each_stops_its_own(
     folder = str(tmp_path / "other")
     job = submit(on_cluster, "exec sleep 100")
     wait_for_state(on_cluster, job, "RUNNING")
+    wait_until(lambda: len(processes.of_job(on_cluster.layout, job)) > 0)  # it runs a moment before its script does
     before = pids(on_cluster) | processes.of_job(on_cluster.layout, job)
     try:
         assert main(["up", "--folder", folder, "--nodes", "3", "--cpus", "5", "--memory-mb", "1000"]) == 0
