@@ -50,6 +50,7 @@ class Mnr(PairStrategy):
     A batch holds no text twice, or a right answer would count as wrong.
     """
 
+    version = 2
     Config: ClassVar[type[Any]] = MnrConfig
     config: MnrConfig
 
@@ -59,4 +60,5 @@ class Mnr(PairStrategy):
         def loss(columns: Sequence[Tensor], gold: Tensor) -> Tensor:
             return ranking_loss(columns[0], torch.cat(list(columns[1:])), self.config.scale)
 
-        return PairLesson(anchored(data), loss, distinct=True)
+        train, dev = anchored(data)
+        return PairLesson(train, loss, dev, distinct=True)

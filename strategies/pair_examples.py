@@ -7,7 +7,7 @@ from typing import cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from thawbench.contracts import Pair, Relation, Rows, TrainSet
+from thawbench.contracts import Pair, Relation, Rows, Target, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.pair_sampling import GENUINE_ENOUGH, impostor_weights
 
@@ -35,16 +35,27 @@ def related_pairs(rows: TrainSet | Rows) -> Sequence[Pair]:
     ]
 
 
-def anchored(data: TrainSet) -> list[Example]:
+def anchored(data: TrainSet) -> tuple[list[Example], list[Example]]:
+    """The genuine pairs as `anchors_of` has them, to train on, and those of dev.
+
+    Raises:
+        NotApplicableError: fewer than two to train on.
+    """
+    train, dev = (anchors_of(related_pairs(rows), data.target) for rows in (data, data.dev))
+    if len(train) < 2:
+        raise NotApplicableError(
+            f"{data.name} has {len(train)} genuine pairs (entailments, top scores); it takes two at least"
+        )
+    return train, dev
+
+
+def anchors_of(related: Sequence[Pair], target: Target | None) -> list[Example]:
     """Each genuine pair as anchor and positive; third an impostor of the same anchor, if it has one: gold is 1 then.
 
     Genuine are entailments, scores in the top fifth of their range, and pairs of which nothing is said; impostors are
     contradictions and the lowest score. An anchor's impostors take turns.
-
-    Raises:
-        NotApplicableError: fewer than two genuine pairs.
     """
-    pairs, impostor = impostor_weights(related_pairs(data), data.target)
+    pairs, impostor = impostor_weights(related, target)
     against: dict[str, list[str]] = {}
     for pair, weight in zip(pairs, impostor, strict=True):
         if weight == 1:
@@ -57,10 +68,6 @@ def anchored(data: TrainSet) -> list[Example]:
                 negatives.append(negatives.pop(0))
             texts = (pair.a, pair.b, negatives[-1]) if negatives else (pair.a, pair.b)
             examples.append(Example(texts, float(len(texts) == 3)))
-    if len(examples) < 2:
-        raise NotApplicableError(
-            f"{data.name} has {len(examples)} genuine pairs (entailments, top scores); it takes two at least"
-        )
     return examples
 
 

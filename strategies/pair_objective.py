@@ -29,12 +29,13 @@ from thawbench.strategies.interruption import leave_if_asked
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_examples import Example, distinct, related_pairs
 from thawbench.strategies.pair_score import pair_rows, pair_score
+from thawbench.strategies.precision import computing_in
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.trainable import Body
 from thawbench.strategies.training import Schedule
 
-DEV_PAIRS = 500
-"""At most so many: dev is read ten times a fit, and of `nli` it has thousands of pairs."""
+DEV_EXAMPLES = 500
+"""At most so many, or pairs: dev is read ten times a fit, and of `nli` it has thousands of pairs."""
 
 _DEV_TEXTS_AT_ONCE = 256
 """Between two looks at whether a signal came."""
@@ -97,12 +98,14 @@ class PairLesson:
     """One train set as examples, and the loss on them.
 
     Attributes:
+        dev: examples held out, by whose loss the fit is judged; with fewer than two, dev's pairs judge by cosine.
         head: a network that the loss reads and that is trained along; it is thrown away afterwards.
         distinct: whether no text may stand in two examples of one batch.
     """
 
     examples: Sequence[Example]
     loss: Loss
+    dev: Sequence[Example] = ()
     head: nn.Module | None = None
     distinct: bool = False
 
@@ -118,9 +121,9 @@ class PairObjective:
     def __init__(self, body: Body, lesson: PairLesson, dev: TrainSet, *, batch_size: int, seed: int) -> None:
         self._body, self._lesson = body, lesson
         self._batch_size, self._seed = batch_size, seed
-        # characters, as tokens would take a minute for a million pairs of which few are seen
-        self._lengths = [max(map(len, example.texts)) for example in lesson.examples]
-        texts, self._dev = pair_rows(related_pairs(dev.dev)[:DEV_PAIRS], dev.target)
+        self._lengths = _lengths(lesson.examples)
+        self._held_out = lesson.dev[:DEV_EXAMPLES]
+        texts, self._dev = pair_rows(related_pairs(dev.dev)[:DEV_EXAMPLES], dev.target)
         self._dev_ids = [tokens.ids for tokens in body.encoder.tokenize(texts)]
         head = {} if lesson.head is None else {"head": lesson.head}
         self._module = body.module(**head)
@@ -140,12 +143,34 @@ class PairObjective:
 
     def batches(self, epoch: int) -> list[NDArray[np.intp]]:
         """Examples of like length."""
-        batches = bucketed(self._lengths, self._batch_size, generator(self._seed, "batches", epoch))
-        return distinct(batches, self._lesson.examples) if self._lesson.distinct else batches
+        return self._bucketed(self._lesson.examples, self._lengths, generator(self._seed, "batches", epoch))
 
     def loss(self, batch: NDArray[np.intp], step: int) -> Tensor:
-        """Of these examples; each column of texts is a pass of its own, as premises are longer than hypotheses."""
-        examples = [self._lesson.examples[row] for row in batch]
+        """Of these examples."""
+        return self._loss([self._lesson.examples[row] for row in batch])
+
+    def dev_score(self) -> float | None:
+        """Minus the loss on the examples held out, the mean over batches that are the same at every call.
+
+        Without such, by cosine: the ROC AUC of genuine pairs against impostors, or Spearman's correlation with scores.
+        """
+        if len(self._held_out) < 2:
+            return pair_score(self._dev_vectors, self._dev, "cosine")
+        info, losses = self._body.encoder.info, []
+        with torch.no_grad(), computing_in(info.precision, info.device):
+            for batch in self._bucketed(self._held_out, _lengths(self._held_out), generator(self._seed, "dev")):
+                leave_if_asked()
+                losses.append(self._loss([self._held_out[row] for row in batch]).item())
+        return -float(np.mean(losses)) if losses else None
+
+    def _bucketed(
+        self, examples: Sequence[Example], lengths: Sequence[int], rng: np.random.Generator
+    ) -> list[NDArray[np.intp]]:
+        batches = bucketed(lengths, self._batch_size, rng)
+        return distinct(batches, examples) if self._lesson.distinct else batches
+
+    def _loss(self, examples: Sequence[Example]) -> Tensor:
+        """Each column of texts is a pass of its own, as premises are longer than hypotheses."""
         columns = []
         for place in range(max(len(example.texts) for example in examples)):
             texts = [example.texts[place] for example in examples if place < len(example.texts)]
@@ -155,16 +180,17 @@ class PairObjective:
         with torch.autocast(device.type, enabled=False):
             return self._lesson.loss([column.float() for column in columns], gold)
 
-    def dev_score(self) -> float | None:
-        """By cosine: the ROC AUC of entailments against contradictions, or Spearman's correlation with the scores."""
-        return pair_score(self._dev_vectors, self._dev, "cosine")
-
     def _dev_vectors(self) -> Tensor:
         vectors = []
         for start in range(0, len(self._dev_ids), _DEV_TEXTS_AT_ONCE):
             leave_if_asked()
             vectors.append(self._body.vectors(self._dev_ids[start : start + _DEV_TEXTS_AT_ONCE]))
         return torch.from_numpy(np.concatenate(vectors))
+
+
+def _lengths(examples: Sequence[Example]) -> list[int]:
+    """In characters: tokens would take a minute for a million pairs of which few are seen."""
+    return [max(map(len, example.texts)) for example in examples]
 
 
 class PairStrategy(EncoderStrategy):
@@ -192,7 +218,7 @@ class PairStrategy(EncoderStrategy):
         """
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
-        """Train to the end, and keep what dev liked best; the last weights if dev has no pairs to judge by.
+        """Train to the end, and keep what dev liked best; the last weights if dev has nothing to judge by.
 
         Raises:
             NotApplicableError: no pairs of the kind that is needed, or no encoder to tune.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from thawbench.contracts import ClassTarget, Seeds, TrainSet
+from thawbench.contracts import ClassTarget, Rows, Seeds, Target, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.pair_examples import Example
@@ -30,11 +30,12 @@ def softmax_loss(left: Tensor, right: Tensor, classes: Tensor, layer: nn.Module)
 class SbertSoftmax(PairStrategy):
     """On relations, or on the classes of labelled pairs. W is trained along and thrown away, as in the paper."""
 
+    version = 2
     draws = frozenset({"init", "order"})
 
     def lesson(self, data: TrainSet, dim: int, seeds: Seeds) -> PairLesson:
         """All pairs with a class, and W with drawn weights."""
-        found = classified(data)
+        found, dev = classified(data, data.target), classified(data.dev, data.target)
         place = {name: index for index, name in enumerate(sorted({name for _, name in found}))}
         if len(place) < 2:
             raise NotApplicableError(f"{data.name} has no pairs of two different relations or classes")
@@ -44,14 +45,17 @@ class SbertSoftmax(PairStrategy):
         def loss(columns: Sequence[Tensor], gold: Tensor) -> Tensor:
             return softmax_loss(columns[0], columns[1], gold.long(), layer)
 
-        return PairLesson([Example(pair, place[name]) for pair, name in found], loss, layer)
+        train, held_out = (
+            [Example(pair, place[name]) for pair, name in rows if name in place] for rows in (found, dev)
+        )
+        return PairLesson(train, loss, held_out, layer)
 
 
-def classified(data: TrainSet) -> list[tuple[tuple[str, str], str]]:
+def classified(data: TrainSet | Rows, target: Target | None) -> list[tuple[tuple[str, str], str]]:
     """Pairs with the names of their relations; where there are none, labelled pairs with those of their classes."""
     found: list[tuple[tuple[str, str], str]] = [
         ((pair.a, pair.b), pair.relation) for pair in data.pairs if pair.relation is not None
     ]
-    if found or not isinstance(data.target, ClassTarget):
+    if found or not isinstance(target, ClassTarget):
         return found
     return [(row.input, str(row.label)) for row in data.labelled if not isinstance(row.input, str)]

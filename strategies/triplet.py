@@ -45,6 +45,7 @@ class Triplet(PairStrategy):
     their own.
     """
 
+    version = 2
     Config: ClassVar[type[Any]] = TripletConfig
     config: TripletConfig
 
@@ -55,7 +56,8 @@ class Triplet(PairStrategy):
             anchors, positives, *own = columns
             return triplet_loss(anchors, positives, negatives_of(positives, own, gold), self.config.margin)
 
-        return PairLesson(anchored(data), loss, distinct=True)
+        train, dev = anchored(data)
+        return PairLesson(train, loss, dev, distinct=True)
 
 
 def negatives_of(positives: Tensor, own: Sequence[Tensor], gold: Tensor) -> Tensor:

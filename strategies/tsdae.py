@@ -117,6 +117,7 @@ class Tsdae(TextStrategy):
     `init` is drawn on for the decoder's cross-attention, and for its head where the backbone has none.
     """
 
+    version = 2
     Config: ClassVar[type[Any]] = TsdaeConfig
     config: TsdaeConfig
     draws = frozenset({"init", "order"})
@@ -127,7 +128,7 @@ class Tsdae(TextStrategy):
         config, encoder = self.config, body.encoder
         return DenoisingAutoEncoder(
             encoder,
-            TiedDecoder(encoder, seeds.init),
+            TiedDecoder(encoder, seeds.init, config.dropout),
             head_of(start, encoder, seeds.init),
             texts,
             ratio=config.ratio,

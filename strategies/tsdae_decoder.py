@@ -9,6 +9,7 @@ from transformers import AutoModel
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.randomness import seeded
+from thawbench.strategies.trainable import set_dropout
 
 
 class TiedDecoder(nn.Module):
@@ -17,6 +18,9 @@ class TiedDecoder(nn.Module):
     That cross-attention is new, and drawn from `seed`; all other weights are the encoder's, so that training one
     trains both. As the vector is the only key, each layer adds to every position the same linear image of it.
 
+    Args:
+        dropout: the rate in each of its layers; None keeps what the model's configuration has.
+
     Attributes:
         own: the weights that the encoder does not have, by name.
 
@@ -24,7 +28,7 @@ class TiedDecoder(nn.Module):
         NotApplicableError: the architecture has no such decoder.
     """
 
-    def __init__(self, encoder: Encoder, seed: int) -> None:
+    def __init__(self, encoder: Encoder, seed: int, dropout: float | None = None) -> None:
         super().__init__()
         config = copy.deepcopy(encoder.model.config)
         config.is_decoder = True
@@ -32,6 +36,8 @@ class TiedDecoder(nn.Module):
         with seeded(seed, "decoder"):
             self.body = AutoModel.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
         self.body.to(encoder.info.device)
+        if dropout is not None:
+            set_dropout(self.body, dropout)
         shared = dict(encoder.model.named_parameters())
         self.own = {name: weight for name, weight in self.body.named_parameters() if name not in shared}
         if not any("crossattention" in name for name in self.own):

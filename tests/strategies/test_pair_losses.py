@@ -164,14 +164,14 @@ def test_a_softmax_is_sentence_transformers() -> None:
 
 
 def test_classes_are_the_relations_or_else_those_of_labelled_pairs() -> None:
-    assert classified(NLI)[1:3] == [(("a", "c"), "contradiction"), (("d", "e"), "neutral")]
+    assert classified(NLI, NLI.target)[1:3] == [(("a", "c"), "contradiction"), (("d", "e"), "neutral")]
     lesson = SbertSoftmax().lesson(NLI, 4, Seeds())
     assert [example.gold for example in lesson.examples] == [1, 0, 2, 1]
     assert isinstance(lesson.head, nn.Linear)
     assert lesson.head.weight.shape == (3, 12)
     labelled = (Labelled(("a", "b"), "equivalent"), Labelled(("c", "d"), "not_equivalent"))
     data = TrainSet("mrpc", 1, "m", ClassTarget(("not_equivalent", "equivalent")), labelled)
-    assert classified(data) == [(("a", "b"), "equivalent"), (("c", "d"), "not_equivalent")]
+    assert classified(data, data.target) == [(("a", "b"), "equivalent"), (("c", "d"), "not_equivalent")]
 
 
 def test_scores_are_no_classes() -> None:

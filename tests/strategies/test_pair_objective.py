@@ -1,16 +1,21 @@
 """Which examples pairs give, which batches they make, how dev judges, and that a fit lowers its loss."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from scipy.special import logsumexp
+from sklearn.metrics.pairwise import cosine_similarity
 from small_fits import fit, restored
 
 from thawbench.contracts import Budget, ClassTarget, Labelled, Pair, Rows, ScoreTarget, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
-from thawbench.strategies.pair_examples import Example, anchored, distinct, related_pairs
+from thawbench.strategies.mnr import ranking_loss
+from thawbench.strategies.pair_examples import Example, anchored, anchors_of, distinct, related_pairs
 from thawbench.strategies.pair_objective import PairConfig, PairLesson, PairObjective
 from thawbench.strategies.trainable import Body
 
@@ -30,19 +35,19 @@ STRATEGIES = ("mnr", "triplet", "sbert_cosine", "sbert_softmax")
 
 
 def test_a_genuine_pair_takes_a_contradiction_of_its_own_premise_and_they_take_turns() -> None:
-    assert [example.texts for example in anchored(NLI)] == [
+    assert [example.texts for example in anchored(NLI)[0]] == [
         ("the cat sat", "a cat", "the cat ran"),
         ("the dog ran", "a dog", "the dog sat"),
         ("the dog ran", "what ran", "a mat"),
         ("the film is good", "a good film"),
         ("the plot is bad", "a bad plot"),
     ]
-    assert [example.gold for example in anchored(NLI)] == [1, 1, 1, 0, 0]
+    assert [example.gold for example in anchored(NLI)[0]] == [1, 1, 1, 0, 0]
 
 
 def test_of_scored_pairs_the_top_fifth_is_genuine_and_the_lowest_score_an_impostor() -> None:
     pairs = (Pair("a", "b", score=5.0), Pair("a", "c", score=0.0), Pair("d", "e", score=4.0), Pair("d", "f", score=3.9))
-    found = anchored(TrainSet("scored", 1, "s", ScoreTarget(0.0, 5.0), pairs=pairs))
+    found = anchors_of(pairs, ScoreTarget(0.0, 5.0))
     assert [example.texts for example in found] == [("a", "b", "c"), ("d", "e")]
 
 
@@ -94,7 +99,7 @@ def test_the_loss_gets_one_column_of_vectors_for_each_place_in_an_example(tiny: 
         return gold.sum()
 
     body = Body.of(tiny.source)
-    objective = PairObjective(body, PairLesson(anchored(NLI), loss), NLI, batch_size=4, seed=0)
+    objective = PairObjective(body, PairLesson(anchored(NLI)[0], loss), NLI, batch_size=4, seed=0)
     with torch.no_grad():
         objective.loss(np.array([3, 0]), 0)
     anchors, positives, negatives, gold = seen
@@ -103,8 +108,42 @@ def test_the_loss_gets_one_column_of_vectors_for_each_place_in_an_example(tiny: 
     assert gold.tolist() == [0, 1]
 
 
-def test_dev_is_the_auc_of_entailments_against_contradictions_by_cosine(tiny: AdaptedEncoder) -> None:
-    lesson = PairLesson(anchored(NLI), lambda columns, gold: gold.sum())
+def test_dev_is_minus_the_loss_on_the_examples_held_out(tiny: AdaptedEncoder) -> None:
+    train, dev = anchored(NLI)
+    assert [example.texts for example in dev] == [
+        ("the cat sat", "a cat", "the cat ran"),
+        ("the dog ran", "a dog", "the dog sat"),
+    ]
+
+    def loss(columns: Sequence[torch.Tensor], gold: torch.Tensor) -> torch.Tensor:
+        return ranking_loss(columns[0], torch.cat(list(columns[1:])), 20.0)
+
+    lesson = PairLesson(train, loss, dev, distinct=True)
+    found = PairObjective(Body.of(tiny.source), lesson, NLI, batch_size=4, seed=0).dev_score()
+    left, right = (
+        tiny.encode(["the cat sat", "the dog ran"]),
+        tiny.encode(["a cat", "a dog", "the cat ran", "the dog sat"]),
+    )
+    logits = 20 * cosine_similarity(left, right)
+    assert found == pytest.approx(-np.mean(logsumexp(logits, axis=1) - logits.diagonal()), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mnr", "triplet", "sbert_softmax"])
+def test_dev_prefers_the_weights_that_the_loss_on_dev_prefers(name: str, tiny: AdaptedEncoder) -> None:
+    """Dev is the train pairs here, one batch of them, so that the loss of each step is dev's before it."""
+    pairs = (*PAIRS[:2], *PAIRS[3:5], *PAIRS[7:])
+    data = TrainSet("nli", 1, "n", pairs=pairs, dev=Rows(pairs=pairs))
+    trace = fit(name, tiny, data, budget=Budget(steps=30), lr=3e-3, batch_size=16, dropout=0.0).trace
+    scores = [row.dev_score for row in trace if row.dev_score is not None]
+    assert len(scores) == 10
+    assert scores[-1] > scores[0]
+    assert [-row.dev_score for row in trace[:-1] if row.dev_score is not None] == pytest.approx(
+        [after.loss for row, after in pairwise(trace) if row.dev_score is not None], abs=2e-3
+    )
+
+
+def test_dev_without_examples_is_the_auc_of_entailments_against_contradictions(tiny: AdaptedEncoder) -> None:
+    lesson = PairLesson(anchored(NLI)[0], lambda columns, gold: gold.sum())
     found = PairObjective(Body.of(tiny.source), lesson, NLI, batch_size=4, seed=0).dev_score()
     pairs = [pair for pair in PAIRS[:5] if pair.relation != "neutral"]
     left, right = (tiny.encode([getattr(pair, side) for pair in pairs]) for side in "ab")

@@ -138,6 +138,13 @@ def test_an_architecture_without_a_decoder_is_not_applicable(tiny: AdaptedEncode
         TiedDecoder(Encoder(tiny.source.info, model, tiny.source.tokenizer), 0)
 
 
+def test_dropout_is_that_of_the_configuration_in_the_decoder_too(tiny: AdaptedEncoder) -> None:
+    assert isinstance(tiny.source, Encoder)
+    for rate, expected in ((None, {0.1}), (0.0, {0.0}), (0.3, {0.3})):
+        layers = [m for m in TiedDecoder(tiny.source, 0, rate).modules() if isinstance(m, torch.nn.Dropout)]
+        assert {layer.p for layer in layers} == expected
+
+
 def test_a_ratio_beyond_one_is_refused() -> None:
     with pytest.raises(ValueError, match="ratio must be in"):
         TsdaeConfig(ratio=1.2)
