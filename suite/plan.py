@@ -230,6 +230,16 @@ def _with_options(task: str, options: str) -> str:
     return f"{task}{',' if ':' in task else ':'}{options}" if options else task
 
 
+def _train_of_profile(profile: Profile, task: Task) -> str | None:
+    """What a profile has its family's tasks adapt to; a made-up set teaches made-up tasks alone.
+
+    Else `run --task sts/STS12` would measure what the embedded world teaches, as `mini` is what runs by default.
+    """
+    chain = profile.train.get(task.family)
+    of_world = task.name.partition("/")[2].startswith("world")
+    return None if chain and chain.startswith("world/") and not of_world else chain
+
+
 def _cell(
     backbone: BackboneInfo,
     row: _Row,
@@ -240,7 +250,7 @@ def _cell(
     profile: Profile,
     infos: dict[str, TrainSetInfo],
 ) -> Cell:
-    asked = dict(name.options).get("train") or profile.train.get(task.family)
+    asked = dict(name.options).get("train") or _train_of_profile(profile, task)
     chain = parse_chain(asked) if asked else task.train
     follows = len(task.train) > 1
     if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):

@@ -71,7 +71,7 @@ def _planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         return replace(task, corpus="corpus/first" if name.family == "ir" else None)
 
     labels = frozenset({Signal.LABELS, Signal.PAIRS})
-    infos = {"pairs": PAIRS, "corpus/first": CORPUS}
+    infos = {"pairs": PAIRS, "corpus/first": CORPUS, "world/toys": replace(PAIRS, name="world/toys")}
     infos |= {name: TrainSetInfo(name, 1, name * 64, labels, ClassTarget(("no", "yes"))) for name in "ab"}
     monkeypatch.setattr("thawbench.suite.plan.resolve_task", resolve)
     monkeypatch.setattr("thawbench.suite.plan.trainset_info", infos.__getitem__)
@@ -358,3 +358,15 @@ def test_mistakes_are_told_in_one_line(profile: str, asked: dict[str, Any], told
 def test_an_unknown_profile_names_those_that_exist() -> None:
     with pytest.raises(UserError, match="unknown profile 'servd'; did you mean served"):
         make_plan(Request(profile="servd"))
+
+
+def test_a_made_up_train_set_of_the_profile_teaches_made_up_tasks_alone(tmp_path: Path) -> None:
+    """`run --task sts/STS12` runs under `mini`, whose train set is the embedded world's."""
+    path = tmp_path / "toys.toml"
+    path.write_text(
+        'description = "toys"\nbackbone = "fake"\nstrategies = ["shift"]\ntasks = ["sts/world"]\n'
+        '[train]\nsts = "world/toys"\n'
+    )
+    made_up, real = plan(str(path), tasks=("sts/world", "sts/one")).cells
+    assert [step.train.name for step in made_up.adaptation.steps if step.train] == ["world/toys"]
+    assert [step.train.name for step in real.adaptation.steps if step.train] == ["pairs"]
