@@ -15,7 +15,6 @@ from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
 from thawbench.strategies.base import BaseStrategy, Learned
 from thawbench.strategies.encoder import Encoder
-from thawbench.strategies.interruption import leave_if_asked
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.quick_thoughts import (
     QuickThoughtsSource,
@@ -27,7 +26,7 @@ from thawbench.strategies.quick_thoughts import (
 )
 from thawbench.strategies.randomness import generator, seeded
 from thawbench.strategies.trainable import Body
-from thawbench.strategies.training import train
+from thawbench.strategies.training import held_out_score, train
 from thawbench.strategies.unlabelled import UnlabelledConfig, held_out, readable, shortened
 from thawbench.strategies.word_hiding import Hiding, WordHiding
 
@@ -121,12 +120,7 @@ class ConsecutiveSentences:
     def dev_score(self) -> float | None:
         """Minus the loss on the documents held out, the mean over batches."""
         rng = generator(self._seed, "noise on dev")
-        losses = []
-        with torch.no_grad():
-            for batch in self._cut(self._dev):
-                leave_if_asked()
-                losses.append(self._loss(batch, rng).item())
-        return -float(np.mean(losses)) if losses else None
+        return held_out_score(self._cut(self._dev), lambda batch: self._loss(batch, rng))
 
     def _cut(self, documents: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
         """Batches of nearly one size; every one has neighbours in it."""

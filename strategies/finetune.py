@@ -113,7 +113,7 @@ class Finetune(BaseStrategy):
             NotApplicableError: there are no labels or none of the kind that is needed, or no encoder to tune.
         """
         before = Body.of(start.source)
-        own = self.new_head(data, before, seeds, heads_of_others(start, data))
+        own = self.new_head(data, before, seeds, place_of_new_head(start, data))
         body = before.copy(self.config.dropout)
         warm = self.warm_start(start, data, own.module)
         rows = sum(len(each.labelled) for each in (*data.earlier, data))
@@ -255,6 +255,6 @@ class Finetune(BaseStrategy):
         return with_head(adapted, *head_from(state.values, of_head, body))
 
 
-def heads_of_others(start: AdaptedEncoder, data: TrainSet) -> int:
-    """How many heads the start has for other sets: the place of a new one."""
+def place_of_new_head(start: AdaptedEncoder, data: TrainSet) -> int:
+    """Behind the heads that the start has for other sets."""
     return len(start.head_models.keys() - {data.name})

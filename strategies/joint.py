@@ -12,7 +12,7 @@ from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.classification import Classification
 from thawbench.strategies.classifier import ClassifierHead
-from thawbench.strategies.finetune import Finetune, FinetuneConfig, heads_of_others
+from thawbench.strategies.finetune import Finetune, FinetuneConfig, place_of_new_head
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.together import Together
 from thawbench.strategies.trainable import Body
@@ -45,7 +45,7 @@ class Joint(Finetune):
         """
         if not data.earlier:
             return lesson
-        first = heads_of_others(start, data) + 1  # behind the place of the last set's head
+        first = place_of_new_head(start, data) + 1  # behind the place of the last set's head
         heads = {
             each.name: self.new_head(each, body, seeds, place) for place, each in enumerate(data.earlier, start=first)
         }

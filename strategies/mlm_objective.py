@@ -1,7 +1,7 @@
 """Guessing hidden words: what is trained by it, and how well an encoder does it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -108,6 +108,11 @@ class HiddenWords:
     states: Tensor
     words: Tensor
     unseen: Tensor
+
+    @classmethod
+    def joined(cls, batches: Sequence["HiddenWords"]) -> "HiddenWords":
+        """All of them as one."""
+        return cls(*(torch.cat([getattr(batch, each.name) for batch in batches]) for each in fields(cls)))
 
 
 def hide_words(encoder: Encoder, texts: Sequence[str], *, seed: int = 0, rate: float = RATE) -> list[HiddenWords]:

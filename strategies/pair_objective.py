@@ -32,10 +32,10 @@ from thawbench.strategies.pair_score import pair_rows, pair_score
 from thawbench.strategies.precision import computing_in
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.trainable import Body
-from thawbench.strategies.training import Schedule
+from thawbench.strategies.training import Schedule, held_out_score
 
-DEV_EXAMPLES = 500
-"""At most so many, or pairs: dev is read ten times a fit, and of `nli` it has thousands of pairs."""
+DEV_JUDGES = 500
+"""At most so many examples or pairs judge: dev is read ten times a fit, and of `nli` it has thousands."""
 
 _DEV_TEXTS_AT_ONCE = 256
 """Between two looks at whether a signal came."""
@@ -122,9 +122,14 @@ class PairObjective:
         self._body, self._lesson = body, lesson
         self._batch_size, self._seed = batch_size, seed
         self._lengths = _lengths(lesson.examples)
-        self._held_out = lesson.dev[:DEV_EXAMPLES]
-        texts, self._dev = pair_rows(related_pairs(dev.dev)[:DEV_EXAMPLES], dev.target)
-        self._dev_ids = [tokens.ids for tokens in body.encoder.tokenize(texts)]
+        judges = lesson.dev[:DEV_JUDGES]
+        self._dev_batches: list[list[Example]] | None = None
+        if len(judges) > 1:
+            cut = self._bucketed(judges, _lengths(judges), generator(seed, "dev"))
+            self._dev_batches = [[judges[row] for row in batch] for batch in cut]
+        else:
+            texts, self._dev = pair_rows(related_pairs(dev.dev)[:DEV_JUDGES], dev.target)
+            self._dev_ids = [tokens.ids for tokens in body.encoder.tokenize(texts)]
         head = {} if lesson.head is None else {"head": lesson.head}
         self._module = body.module(**head)
         self._blocks = [
@@ -154,14 +159,11 @@ class PairObjective:
 
         Without such, by cosine: the ROC AUC of genuine pairs against impostors, or Spearman's correlation with scores.
         """
-        if len(self._held_out) < 2:
+        if self._dev_batches is None:
             return pair_score(self._dev_vectors, self._dev, "cosine")
-        info, losses = self._body.encoder.info, []
-        with torch.no_grad(), computing_in(info.precision, info.device):
-            for batch in self._bucketed(self._held_out, _lengths(self._held_out), generator(self._seed, "dev")):
-                leave_if_asked()
-                losses.append(self._loss([self._held_out[row] for row in batch]).item())
-        return -float(np.mean(losses)) if losses else None
+        info = self._body.encoder.info
+        with computing_in(info.precision, info.device):
+            return held_out_score(self._dev_batches, self._loss)
 
     def _bucketed(
         self, examples: Sequence[Example], lengths: Sequence[int], rng: np.random.Generator

@@ -7,10 +7,11 @@ weights by dev, a trace, a progress bar, and a way to be killed at any step and 
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm  # type: ignore[import-untyped]
@@ -52,6 +53,19 @@ class Objective(Protocol[Batch]):
     def dev_score(self) -> float | None:
         """Greater is better; None if there is no dev row. Long ones call `leave_if_asked` now and then."""
         ...
+
+
+def held_out_score(batches: Iterable[Batch], loss: Callable[[Batch], Tensor]) -> float | None:
+    """Minus the mean over batches of a loss, as a dev score of objectives that dev has no better question for.
+
+    None without a batch.
+    """
+    losses = []
+    with torch.no_grad():
+        for batch in batches:
+            leave_if_asked()
+            losses.append(loss(batch).item())
+    return -float(np.mean(losses)) if losses else None
 
 
 @dataclass(frozen=True)

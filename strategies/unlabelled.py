@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -18,12 +17,11 @@ from thawbench.strategies.base import Learned
 from thawbench.strategies.batching import bucketed
 from thawbench.strategies.encoder import Encoder, Tokens
 from thawbench.strategies.encoder_strategy import EncoderStrategy
-from thawbench.strategies.interruption import leave_if_asked
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.precision import computing_in
 from thawbench.strategies.randomness import generator, seeded
 from thawbench.strategies.trainable import Body
-from thawbench.strategies.training import Objective, Schedule
+from thawbench.strategies.training import Objective, Schedule, held_out_score
 
 HELD_OUT = 128
 """At most so many texts: the loss on them is taken ten times a fit, and says enough about the rest."""
@@ -157,16 +155,12 @@ class TextObjective:
 
     def dev_score(self) -> float | None:
         """Minus the loss on what was held out, the mean over batches; noise and dropout are the same at every call."""
-        if not self._dev:
-            return None
         rng = generator(self._seed, "noise on dev")
-        losses = []
-        with seeded(self._seed, "dropout on dev"), torch.no_grad():
-            for batch in self._bucketed(self._dev, rng):
-                leave_if_asked()
-                with computing_in(self._info.precision, self._info.device):
-                    losses.append(self.batch_loss([self._dev[row] for row in batch], rng).item())
-        return -float(np.mean(losses))
+        with seeded(self._seed, "dropout on dev"), computing_in(self._info.precision, self._info.device):
+            return held_out_score(
+                self._bucketed(self._dev, rng),
+                lambda batch: self.batch_loss([self._dev[row] for row in batch], rng),
+            )
 
     def _bucketed(self, rows: Sequence[Text], rng: np.random.Generator) -> list[NDArray[np.intp]]:
         return bucketed([len(row.tokens.ids) for row in rows], self._batch_size, rng)

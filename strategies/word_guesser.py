@@ -18,7 +18,7 @@ from thawbench.strategies.checkpoint import checkpointing
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.masking import Masking
 from thawbench.strategies.mlm_head import MlmHead, new_head, own_head, word_table
-from thawbench.strategies.mlm_objective import hide_words, score_mlm
+from thawbench.strategies.mlm_objective import HiddenWords, hide_words, score_mlm
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.randomness import generator
 from thawbench.strategies.trainable import Body
@@ -106,8 +106,8 @@ class _Guessing:
 
     def __init__(self, encoder: Encoder, head: MlmHead, texts: Sequence[str]) -> None:
         read = [batch for seed in range(1, _READINGS + 1) for batch in hide_words(encoder, texts, seed=seed)]
-        self._states = torch.cat([batch.states for batch in read])
-        self._words = torch.cat([batch.words for batch in read])
+        hidden = HiddenWords.joined(read)
+        self._states, self._words = hidden.states, hidden.words
         self._head, self._table = head, word_table(encoder).detach()
 
     @property
@@ -136,14 +136,12 @@ class _Guessing:
 
 def _sees(head: MlmHead, encoder: Encoder, read: Sequence[str], judges: Sequence[str]) -> bool:
     """Whether it tells words that are not there from the others of their text: by counts of `read` no one can."""
-    hidden = hide_words(encoder, judges)
-    states, words, unseen = (
-        torch.cat([getattr(batch, name) for batch in hidden]) for name in ("states", "words", "unseen")
-    )
+    hidden = HiddenWords.joined(hide_words(encoder, judges))
+    words = hidden.words[hidden.unseen]
     with torch.inference_mode():
-        logits = head(states[unseen], word_table(encoder)).float()
-    counted = -_frequencies(encoder, read)[words[unseen].cpu()].log().mean().item()
-    return functional.cross_entropy(logits, words[unseen]).item() < counted
+        logits = head(hidden.states[hidden.unseen], word_table(encoder)).float()
+    counted = -_frequencies(encoder, read)[words.cpu()].log().mean().item()
+    return functional.cross_entropy(logits, words).item() < counted
 
 
 def _frequencies(encoder: Encoder, texts: Sequence[str]) -> Tensor:
