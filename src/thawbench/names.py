@@ -10,6 +10,7 @@ A name holds no character that a shell takes. Every error quotes the name and ma
 """
 
 import dataclasses
+import functools
 import math
 import re
 import types
@@ -216,7 +217,7 @@ def configure(config: type[ConfigT], spec: Spec, kind: str) -> ConfigT:
     Raises:
         UserError: a key that is no field, or a value that its field's type does not take.
     """
-    hints = typing.get_type_hints(config)
+    hints = _hints(config)
     fields = [item.name for item in dataclasses.fields(config)]  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for key, text in spec.options:
@@ -227,6 +228,12 @@ def configure(config: type[ConfigT], spec: Spec, kind: str) -> ConfigT:
         return config(**values)
     except ValueError as error:  # a configuration may check its own ranges
         raise UserError(f"{kind} {spec}: {error}") from None
+
+
+@functools.cache
+def _hints(config: type[Any]) -> dict[str, Any]:
+    """The types of a class's fields; a plan of a whole matrix asks for them at every step of every cell."""
+    return typing.get_type_hints(config)
 
 
 def _convert(text: str, hint: Any, where: str) -> Any:
