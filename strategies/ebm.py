@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from thawbench.contracts import Adapt, Adapted, Budget, Seeds, State, TrainSet
+from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.base import Learned, encoder_of
@@ -41,7 +42,10 @@ class EbmConfig(FrozenEbmConfig):
 
 @strategies.register("ebm")
 class Ebm(FrozenEbm):
-    """Train all weights. After `frozen_ebm` it goes on from its G, which dev may like better as it was."""
+    """Train all weights. After `frozen_ebm` it goes on from its G, which dev may like better as it was.
+
+    The norm must be that of the G; the loss may be another.
+    """
 
     version = 1
     Config = EbmConfig
@@ -51,11 +55,17 @@ class Ebm(FrozenEbm):
         """Train on pairs if there are any, else on labels.
 
         Raises:
-            NotApplicableError: no encoder to tune, no genuine pairs, or no impostors for a loss that needs them.
+            NotApplicableError: no encoder to tune, no genuine pairs, no impostors for a loss that needs them, or a G that
+                was trained for another norm.
         """
         config = self.config
         lesson = self.lesson(data, seeds)
         below, known = _taken_apart(start, data.name)
+        if known is not None and start.similarity != self.similarity:
+            raise NotApplicableError(
+                f"the energy head that is there was trained for {start.similarity}, and ebm asks for {self.similarity}; "
+                "give both one norm, as in frozen_ebm:norm=l2+ebm:norm=l2"
+            )
         before = Body.of(below.source)
         body = before.copy(config.dropout)
         items, dev = Items.of(body, lesson.items), Items.of(body, lesson.dev)

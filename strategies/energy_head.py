@@ -90,7 +90,8 @@ class EnergyHead(nn.Module):
         with torch.inference_mode():
             for start in range(0, len(features), _ROWS_AT_ONCE):
                 rows = np.ascontiguousarray(features[start : start + _ROWS_AT_ONCE], dtype=np.float32)
-                projected[start : start + len(rows)] = self(torch.from_numpy(rows)).numpy()
+                there = torch.from_numpy(rows).to(self.mean.device)  # while it is trained it may lie beside the encoder
+                projected[start : start + len(rows)] = self(there).cpu().numpy()
         return projected
 
     def tensors(self) -> dict[str, NDArray[Any]]:

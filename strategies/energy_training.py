@@ -62,7 +62,8 @@ def train_head(
     """
     table = torch.from_numpy(features)
     per_epoch = -(-len(draw_epoch(0)) // recipe.batch_size)
-    steps = budget.steps or (budget.epochs or recipe.epochs) * per_epoch
+    epochs = recipe.epochs if budget.epochs is None else budget.epochs
+    steps = epochs * per_epoch if budget.steps is None else budget.steps
     optimiser = torch.optim.AdamW(head.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _lr_share(step, steps))
     trace: list[TraceRow] = []

@@ -27,8 +27,8 @@ class SclConfig(FinetuneConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.weight <= 1 or self.tau <= 0:
-            raise ValueError("weight must be in [0, 1] and tau positive")
+        if not 0 <= self.weight < 1 or self.tau <= 0:
+            raise ValueError("weight must be in [0, 1), as at 1 nothing teaches the head, and tau positive")
 
 
 @strategies.register("scl")

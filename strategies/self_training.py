@@ -57,7 +57,8 @@ class SelfTraining(Finetune):
         """Label the pool with the teacher, and tune the student.
 
         Raises:
-            NotApplicableError: no labels, no encoder to tune, or no pool whose texts could have these labels.
+            NotApplicableError: no labels, no encoder to tune, or no pool whose texts could have these labels, one
+                a class at least.
         """
         target = data.target
         if not data.labelled or not isinstance(target, ClassTarget):
@@ -68,6 +69,11 @@ class SelfTraining(Finetune):
         if not texts:
             raise NotApplicableError(f"{data.name} has no unlabelled text beside its rows")
         teacher = finetuned(self.config, adapt, seeds)
+        if 0 < self.config.share * len(texts) < len(target.classes):
+            raise NotApplicableError(
+                f"share={self.config.share:g} of {len(texts)} unlabelled texts is not one for each of "
+                f"{len(target.classes)} classes"
+            )
         beliefs = softmax(teacher.predict(texts, data.name).astype(np.float64), axis=1)
         labelled = [
             Labelled(texts[row], target.classes[beliefs[row].argmax()])

@@ -96,6 +96,16 @@ def test_encoder_and_g_move_and_come_back_from_the_state(tiny: AdaptedEncoder, d
         assert not np.allclose(moved.predict(inputs, "set"), before.predict(inputs, "set"), atol=1e-4)
 
 
+@pytest.mark.parametrize("data", SETS, ids=NAMES)
+def test_it_goes_on_under_the_norm_that_g_was_trained_for_and_no_other(tiny: AdaptedEncoder, data: TrainSet) -> None:
+    config = FrozenEbmConfig(dim=8, norm="l2", epochs=1, batch_size=32, lr=1e-2)
+    before = FrozenEbm(config).fit(tiny, data, seeds=Seeds(), budget=Budget(), adapt=no_adapt)
+
+    assert thaw(before, data, steps=0, norm="l2").similarity == before.similarity == "neg_l2"
+    with pytest.raises(NotApplicableError, match=r"trained for neg_l2, and ebm asks for neg_l1; give both one norm"):
+        thaw(before, data, steps=0)
+
+
 def test_alone_it_begins_with_a_g_of_its_own_and_lowers_its_loss(tiny: AdaptedEncoder) -> None:
     data = pair_set()
     tuned = thaw(tiny, TrainSet("nli", 1, "f", pairs=data.pairs), steps=40, lr=1e-3)

@@ -272,6 +272,7 @@ def test_the_budget_overrides_the_epochs_and_the_trace_follows_every_step() -> N
     assert all(norm > 0 for norm in epoch[0].gradient_norm.values())
     assert epoch[0].lr == max(row.lr for row in epoch) == QUICK["lr"]
     assert 0 < epoch[-1].lr < epoch[1].lr
+    assert fit(pair_set(), budget=Budget(steps=0)).trace == ()
 
 
 def test_costs_count_the_head_and_the_backbone_apart() -> None:
@@ -337,6 +338,12 @@ def test_a_head_is_rebuilt_from_its_tensors(depth: int) -> None:
     assert np.isfinite(head.project(features)).all()
     assert len(rebuilt.linear) == depth
     assert head.project(features[:0]).shape == (0, 4)
+
+
+def test_a_head_projects_where_it_lies() -> None:
+    """On `meta`, which computes nothing: rows that stayed on the CPU would be refused before anything comes back."""
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        EnergyHead(HeadShape(6, 5, 4, 1)).to("meta").project(np.zeros((3, 6), np.float32))
 
 
 @pytest.mark.parametrize("wrong", [{"dim": 0}, {"depth": 0}, {"batch_size": 1}, {"dropout": 1.0}, {"lr": 0.0}])

@@ -16,6 +16,7 @@ from thawbench.strategies.mlm import Mlm, MlmConfig
 from thawbench.strategies.mlm_head import MlmHead
 from thawbench.strategies.mlm_objective import score_mlm
 from thawbench.strategies.random_vectors import RandomVectors
+from thawbench.tasks.trainsets import load_trainset
 
 TEXTS = ("the cat sat on the mat", "a dog ran under the rug", "the film was not good", "who sat on the rug")
 POOL = TrainSet(name="pool", version=1, fingerprint="", texts=TEXTS * 4)
@@ -48,6 +49,16 @@ def test_it_reads_better_afterwards_and_leaves_its_start_alone(tiny: AdaptedEnco
     assert np.array_equal(tiny.encode(TEXTS), before)
     assert not np.allclose(tuned.encode(TEXTS), before, atol=1e-2)
     assert tiny.mlm_head is None
+
+
+def test_texts_that_it_never_read_become_more_probable(tiny: AdaptedEncoder) -> None:
+    texts = load_trainset("world/texts", 0).texts
+    held, pool = texts[:60], TrainSet(name="pool", version=1, fingerprint="", texts=texts[60:300])
+    start, trained = (
+        fit(tiny, pool, MlmConfig(lr=3e-3, batch_size=16), budget=Budget(steps=steps)) for steps in (0, 40)
+    )
+    assert not set(held) & set(pool.texts)
+    assert loss(trained, held) < 0.9 * loss(start, held)
 
 
 def test_saved_and_restored_it_is_the_same_to_the_last_bit(

@@ -59,7 +59,7 @@ def test_scores_have_no_classes_to_contrast(tiny: AdaptedEncoder) -> None:
         fit("scl", tiny, scores())
 
 
-@pytest.mark.parametrize("wrong", [{"weight": 1.1}, {"weight": -0.1}, {"tau": 0.0}, {"batch_size": 0}])
+@pytest.mark.parametrize("wrong", [{"weight": 1.0}, {"weight": 1.1}, {"weight": -0.1}, {"tau": 0.0}, {"batch_size": 0}])
 def test_a_configuration_out_of_range_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         strategies.get("scl").Config(**wrong)
