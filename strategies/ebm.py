@@ -55,16 +55,16 @@ class Ebm(FrozenEbm):
         """Train on pairs if there are any, else on labels.
 
         Raises:
-            NotApplicableError: no encoder to tune, no genuine pairs, no impostors for a loss that needs them, or a G that
-                was trained for another norm.
+            NotApplicableError: no encoder to tune, no genuine pairs, no impostors for a loss that needs them, or a G
+                that was trained for another norm.
         """
         config = self.config
         lesson = self.lesson(data, seeds)
         below, known = _taken_apart(start, data.name)
         if known is not None and start.similarity != self.similarity:
             raise NotApplicableError(
-                f"the energy head that is there was trained for {start.similarity}, and ebm asks for {self.similarity}; "
-                "give both one norm, as in frozen_ebm:norm=l2+ebm:norm=l2"
+                f"the energy head that is there was trained for {start.similarity}, and ebm asks for "
+                f"{self.similarity}; give both one norm, as in frozen_ebm:norm=l2+ebm:norm=l2"
             )
         before = Body.of(below.source)
         body = before.copy(config.dropout)

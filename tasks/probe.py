@@ -36,7 +36,7 @@ class Probing(Fingerprinted):
     """
 
     family: ClassVar[str] = "probe"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[Provides] = Provides.LAYERS
     corpus: ClassVar[None] = None
 

@@ -23,7 +23,8 @@ def shares(spans: Sequence[Span], offsets: NDArray[np.int64]) -> FloatArray:
     """What each token counts for each word (words, tokens): a word's shares are equal, and add up to 1.
 
     A token across two words counts for both. A word without a token has a row of zeros: it lies beyond the encoder's
-    window, or the tokenizer drops its characters.
+    window, or the tokenizer drops its characters. So has one that goes on behind the last token: the window's end cuts
+    it, and the pieces before it are another word's.
 
     Args:
         offsets: (tokens, 2), as of `HiddenStates`.
@@ -31,5 +32,6 @@ def shares(spans: Sequence[Span], offsets: NDArray[np.int64]) -> FloatArray:
     words = np.array(spans, dtype=np.int64).reshape(-1, 2)
     touches = (offsets[None, :, 0] < words[:, None, 1]) & (offsets[None, :, 1] > words[:, None, 0])
     touches &= offsets[:, 0] < offsets[:, 1]  # special tokens stand nowhere
+    touches &= words[:, 1:] <= offsets[:, 1].max(initial=0)
     counts = touches.sum(axis=1, keepdims=True)
     return np.asarray(touches / np.maximum(counts, 1), dtype=np.float32)

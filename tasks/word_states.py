@@ -33,8 +33,8 @@ def collect(adapted: Adapted, sentences: Sequence[ParsedSentence], where: str) -
     """Every layer's states of all words of these sentences.
 
     A word's state is the mean of the pieces that share a character with it, so a piece across two words counts for
-    both. A word has none if it lies beyond the encoder's window, or if the tokenizer drops all its characters; then its
-    sentence is left out.
+    both. A word has none if it lies beyond the encoder's window or its end, or if the tokenizer drops all its
+    characters; then its sentence is left out.
 
     Args:
         where: the task's name, for messages.

@@ -162,7 +162,9 @@ def test_self_training_needs_classes_of_texts_and_a_pool(tiny: AdaptedEncoder) -
         fit("self_training", tiny, moods(pairs=True), epochs=0)
     with pytest.raises(NotApplicableError, match="no unlabelled text beside its rows"):
         fit("self_training", tiny, moods(pool=TEXTS), epochs=0)
-    with pytest.raises(NotApplicableError, match=r"share=0\.01 of \d+ unlabelled texts is not one for each of 2 classes"):
+    with pytest.raises(
+        NotApplicableError, match=r"share=0\.01 of \d+ unlabelled texts is not one for each of 2 classes"
+    ):
         fit("self_training", tiny, moods(pool=(*TEXTS, "a new text", "another")), epochs=0, share=0.01)
 
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from tree_states import DIM, Embed, all_states, noise, shuffled, tree, world_trees
 
-from thawbench.tasks.parsed_sentence import parsed
+from thawbench.tasks.parsed_sentence import ParsedSentence, parsed
 from thawbench.tasks.structural_probe import Kind, Probe, _loss, fit_probe, make_batches
 from thawbench.tasks.tree_scores import DepthTally, DistanceTally, GoldTree, chance_levels
 from thawbench.tasks.word_states import WordStates
@@ -19,7 +19,7 @@ TRAIN, TEST = world_trees(360, 60)
 def fitted(kind: Kind, embed: Embed, sentences: int, scale: float = 1.0) -> Probe:
     train, dev = all_states(TRAIN[:sentences], embed), all_states(TRAIN[-60:], embed, seed=1)
     here, there = (given.states[0] * np.float32(scale) for given in (train, dev))
-    return fit_probe(kind, here, make_batches(kind, train), there, make_batches(kind, dev), DIM)
+    return fit_probe(here, make_batches(kind, train), there, make_batches(kind, dev), DIM)
 
 
 def test_vectors_built_from_trees_give_the_trees_back() -> None:
@@ -53,6 +53,18 @@ def test_shuffled_vectors_and_noise_are_at_chance(embed: Embed) -> None:
         tally.add(GoldTree(sentence), probe.distances(test.states[0, start : start + len(sentence)]))
 
     assert tally.scores()["uuas"] == pytest.approx(chance_levels(TEST)["uuas"], abs=0.07)
+
+
+@pytest.mark.parametrize("kind", ["distance", "depth"])
+def test_of_wide_states_that_say_nothing_a_few_sentences_teach_no_worse_than_nothing(kind: Kind) -> None:
+    def wide(sentence: ParsedSentence, generator: np.random.Generator) -> NDArray[Any]:
+        return generator.normal(size=(len(sentence), 384)) + 3.0  # a common mean, as layers have
+
+    train, dev = all_states(TRAIN[:40], wide), all_states(TRAIN[-60:], wide, seed=1)
+    probe = fit_probe(train.states[0], make_batches(kind, train), dev.states[0], make_batches(kind, dev), 64)
+
+    nothing = np.zeros((384, 64), dtype=np.float32)
+    assert probe.dev_loss <= loss_by_hand(kind, nothing, dev) * 1.02
 
 
 def test_a_probe_does_not_depend_on_the_scale_of_the_states() -> None:

@@ -57,6 +57,12 @@ def test_a_word_shares_itself_out_among_its_tokens_and_one_without_a_token_has_n
     assert shares([], offsets).shape == (0, 5)
 
 
+def test_a_word_that_the_window_cuts_has_none_of_its_first_pieces() -> None:
+    offsets = np.array([[0, 0], [0, 3], [4, 6], [6, 7], [0, 0]])  # "the in·c" of "the incomprehensible"
+    assert shares([(0, 3), (4, 20)], offsets).tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
+    assert shares([(0, 3)], np.zeros((2, 2), dtype=np.int64)).tolist() == [[0, 0]]
+
+
 def test_a_word_is_repeated_if_five_texts_have_it_and_counts_once_in_each() -> None:
     words = choose_words(TEXTS)
     (the,) = words.repeated

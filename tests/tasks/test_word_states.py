@@ -10,6 +10,7 @@ import pytest
 from thawbench.contracts import FloatArray, HiddenStates
 from thawbench.errors import DegenerateError, NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
+from thawbench.strategies.backbone import load_backbone, resolve_backbone
 from thawbench.tasks import room
 from thawbench.tasks.parsed_sentence import ParsedSentence, parsed
 from thawbench.tasks.treebank import read_row
@@ -71,6 +72,14 @@ def test_a_sentence_that_reaches_beyond_the_window_is_left_out(tiny: AdaptedEnco
     assert (found.sentences, found.starts, found.left_out) == ((sentences[0], sentences[2]), (0, 3), 1)
     inside = next(tiny.hidden_states(["a dog ran"]))
     np.testing.assert_allclose(found.states[:, 3:], inside.states[:, 1:4], atol=1e-5)
+
+
+def test_so_is_one_whose_last_word_the_window_cuts() -> None:
+    short, long = (load_backbone(resolve_backbone(f"tiny:max_length={window}", device="cpu")) for window in (8, 64))
+    sentence = chain("the dog saw the incomprehensibilities")
+
+    assert collect(short, [sentence], "here").left_out == 1
+    assert collect(long, [sentence], "here").left_out == 0
 
 
 def test_where_no_sentence_is_left_there_are_no_states(tiny: AdaptedEncoder) -> None:
