@@ -159,7 +159,8 @@ def check(names: Sequence[str], seconds: float) -> int:
     comparable = []
     for cell in cells:
         pin = stored.get(named(cell)[:2])
-        if pin is not None and (pin.cell, pin.backbone) == named(cell)[2:] and float(pin.fit_s) <= seconds:
+        # what only says that it does not apply compares nothing
+        if pin and pin.metric and (pin.cell, pin.backbone) == named(cell)[2:] and float(pin.fit_s) <= seconds:
             comparable.append(cell)
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(Path(folder), tuple(comparable))

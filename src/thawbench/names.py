@@ -217,7 +217,7 @@ def configure(config: type[ConfigT], spec: Spec, kind: str) -> ConfigT:
     Raises:
         UserError: a key that is no field, or a value that its field's type does not take.
     """
-    hints = _hints(config)
+    hints = _hints(typing.cast(Any, config))
     fields = [item.name for item in dataclasses.fields(config)]  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for key, text in spec.options:
