@@ -250,7 +250,10 @@ def _cell(
     profile: Profile,
     infos: dict[str, TrainSetInfo],
 ) -> Cell:
-    asked = dict(name.options).get("train") or _train_of_profile(profile, task)
+    own = dict(name.options).get("train")
+    if own and task.family == "shift":  # from which domain is what its name says
+        raise UserError(f"{task.name} names its train set itself; leave out train={own}")
+    asked = own or _train_of_profile(profile, task)
     chain = parse_chain(asked) if asked else task.train
     follows = len(task.train) > 1
     if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):

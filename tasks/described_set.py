@@ -10,7 +10,7 @@ from thawbench.contracts import ClassTarget, Input, Labelled, ScoreTarget
 from thawbench.errors import UserError, unknown
 from thawbench.tasks import sampling
 from thawbench.tasks.labelled_set import LabelledSet, Split, Splits
-from thawbench.tasks.set_description import SetDescription
+from thawbench.tasks.set_description import SetDescription, check_groups
 from thawbench.tasks.tables import Table, file_table, flattened, hub_table
 
 
@@ -79,7 +79,9 @@ def _splits(description: SetDescription) -> Splits:
     present = sorted({str(row.label) for row in train.rows})
     names = next((table.names[description.label] for table in tables if description.label in table.names), ())
     renamed = tuple(dict(description.rename).get(name, name) for name in names)
-    return Splits(ClassTarget(description.labels or renamed or tuple(present)), train, test)
+    classes = description.labels or renamed or tuple(present)
+    check_groups(description.groups, classes, f"the set {description.name}")  # only now are a file's classes known
+    return Splits(ClassTarget(classes), train, test)
 
 
 def _split(table: Table, description: SetDescription) -> Split:

@@ -12,6 +12,7 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.head_scores import head_scores
 from thawbench.tasks.labelled_set import LabelledSet, Split
+from thawbench.tasks.leaks import MOST_SHARED
 from thawbench.tasks.pool import texts_of
 from thawbench.tasks.set_catalog import known_sets, named_set
 from thawbench.tasks.shift_measures import loss_metrics, losses
@@ -19,7 +20,6 @@ from thawbench.tasks.train_noise import CLEAN, TrainNoise
 
 _MEASURES = ("accuracy", "macro_f1", "mcc")
 """What can be compared between two sets; classes as numbers or in groups are a set's own affair."""
-_MOST_SHARED = 0.1
 """Two sets of which more is one and the same text are one domain."""
 
 
@@ -106,12 +106,18 @@ class DomainShift(Fingerprinted):
         self._check(*(each.target.classes for each in (home, away) if isinstance(each.target, ClassTarget)))
         trained = {_letters(row.input) for row in self.first.labelled.load().labelled}
         shared = sum(_letters(row.input) in trained for row in away.test.rows)
-        if shared > _MOST_SHARED * len(away.test.rows):
+        if shared > MOST_SHARED * len(away.test.rows):
             raise UserError(
                 f"{self.name} is no shift: {shared} of the {len(away.test.rows)} test rows of {self.second.name} are "
                 f"train rows of {self.first.labelled.name}; take sets of different origin"
             )
         tests = BothTests(home.target, *(_fair(split.test, trained) for split in (home, away)))
+        for part, kept in ((self.first.labelled, tests.in_domain), (self.second, tests.shifted)):
+            if not kept.rows:
+                raise UserError(
+                    f"{self.name} has no test row of {part.name} to ask: each is a train row of "
+                    f"{self.first.labelled.name} but for order, case and signs; take other rows"
+                )
         sides = {"in_domain": (home.test, tests.in_domain), "shifted": (away.test, tests.shifted)}
         found = fingerprint.fingerprint(line for side, (_, kept) in sides.items() for line in kept.lines(side))
 

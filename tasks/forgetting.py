@@ -95,8 +95,14 @@ class Forgetting(SetChain):
 
         Raises:
             DataUnavailableError: not to be had, or not those of the manifest.
+            NotApplicableError: a set's test rows are train rows of another.
         """
-        return tuple(SetRows(part.load(), load_trainset(part.train[0], _FRESH_SAMPLE)) for part in self.parts)
+        splits = [part.load() for part in self.parts]
+        self.check_apart(splits)
+        return tuple(
+            SetRows(its, load_trainset(part.train[0], _FRESH_SAMPLE))
+            for part, its in zip(self.parts, splits, strict=True)
+        )
 
     def evaluate(self, trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> Scores:
         """Fill R and P, and say what is left.

@@ -179,10 +179,19 @@ def _check(values: Mapping[str, Any], path: Path) -> None:
         raise UserError(f"{path}: {metrics[0]} cannot be the first metric, which is the main one; put accuracy first")
     if "coarse_accuracy" in metrics and "groups" not in values:
         raise UserError(f'{path}: coarse_accuracy needs groups, as in groups = {{ pets = ["cat", "dog"] }}')
-    _check_groups(values.get("groups", ()), labels, path)
+    check_groups(values.get("groups", ()), labels, path)
 
 
-def _check_groups(groups: Sequence[tuple[str, tuple[str, ...]]], labels: Sequence[str], path: Path) -> None:
+def check_groups(groups: Sequence[tuple[str, tuple[str, ...]]], labels: Sequence[str], path: Path | str) -> None:
+    """See that groups stand above these classes, each of which has one way down to it.
+
+    Args:
+        labels: none while they are not known.
+        path: of the description, for messages.
+
+    Raises:
+        UserError: they do not.
+    """
     above = _above(groups)
     if twice := [name for name, count in Counter(name for _, items in groups for name in items).items() if count > 1]:
         raise UserError(f"{path}: {twice[0]} is in two groups; a class has one way down to it")

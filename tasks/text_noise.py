@@ -59,7 +59,7 @@ def strength_of(text: str, where: str) -> float:
         value = -1.0
     if not 0 <= value <= 1:
         raise UserError(f"{where} must be a number from 0 to 1, and is {text}")
-    return value
+    return abs(value)  # -0 is 0
 
 
 def shown(strength: float) -> str:

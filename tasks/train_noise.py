@@ -61,16 +61,24 @@ class TrainNoise:
         spoilers: list[list[Json]] = [[kind, version(kind), strength] for kind, strength in self.texts]
         return fingerprint([clean, _VERSION, *spoilers, [LABELS, self.labels]])
 
-    def check(self, name: str, target: Target | None) -> None:
+    def check(self, name: str, target: Target | None, rows: int) -> None:
         """Refuse what this noise cannot spoil.
 
+        Args:
+            rows: that are taken of the set, dev's among them.
+
         Raises:
-            UserError: a set without labelled rows, or label noise on one of scores.
+            UserError: a set without labelled rows, or label noise on one of scores, or on so few rows that it spoils
+                none.
         """
         if self and target is None:
             raise UserError(f"{name}{self.suffix}: {name} has no labels; noise goes on labelled sets")
         if self.labels and isinstance(target, ScoreTarget):
             raise UserError(f"{name}{self.suffix}: {name} has scores and no classes; leave out {LABELS}")
+        if self.labels and not round(self.labels * rows):
+            raise UserError(
+                f"{name}{self.suffix}: {shown(self.labels)} of {rows} rows spoils no label; take more of either"
+            )
 
 
 CLEAN = TrainNoise()

@@ -40,8 +40,7 @@ def trainset_info(name: str) -> TrainSetInfo:
     source, taken, noise = _parse(name)
     entry = _seen(source) or _loaded(source)[1]
     target = _target(entry.facts["target"])
-    _count(source.name, taken, cast("int", entry.facts["rows"]), target)
-    noise.check(source.name, target)
+    noise.check(source.name, target, _count(source.name, taken, cast("int", entry.facts["rows"]), target))
     return TrainSetInfo(
         name=sampling.spelled(source.name, taken) + noise.suffix,
         version=source.version,
@@ -62,7 +61,7 @@ def load_trainset(name: str, sample_seed: int) -> TrainSet:
     source, taken, noise = _parse(name)
     pool, entry = _loaded(source)
     count = _count(source.name, taken, len(pool), pool.target)
-    noise.check(source.name, pool.target)
+    noise.check(source.name, pool.target, count)
     sample = _order(source.name, sample_seed, pool)[:count]
     dev: frozenset[int] = frozenset()
     if sample:

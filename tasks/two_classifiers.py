@@ -75,8 +75,11 @@ class TwoClassifiers(SetChain):
 
         Raises:
             DataUnavailableError: not to be had, or not those of the manifest.
+            NotApplicableError: a set's test rows are train rows of another.
         """
-        return tuple(part.load() for part in self.parts)
+        splits = tuple(part.load() for part in self.parts)
+        self.check_apart(splits)
+        return splits
 
     def evaluate(self, trail: Sequence[Adapted], data: tuple[Splits, ...]) -> Scores:
         """Ask the first head twice and the second once; a row is `before` or `after`, and `test:` with its place.

@@ -70,6 +70,19 @@ def test_several_classes_become_one_and_another_is_left_out_and_counted(tmp_path
     assert (test.places, test.left_out) == ((0, 1, 3, 4), 2)
 
 
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [
+        ('{ felines = ["cta"] }', "unknown class or group in groups of the set mine 'cta'; did you mean cat"),
+        ('{ dog = ["cat"] }', "the set mine: dog is a class and a group; give the group another name"),
+    ],
+)
+def test_groups_are_held_against_the_classes_of_a_file_that_names_none(tmp_path: Path, groups: str, told: str) -> None:
+    (tmp_path / "mine.csv").write_text("text,label\na,cat\nb,dog\nc,cat\nd,dog\n")
+    with pytest.raises(UserError, match=told):
+        described(tmp_path, f'file = "mine.csv"\ngroups = {groups}\n').splits()
+
+
 def test_scores_have_no_classes_to_drop(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,gold\na,1\n")
     with pytest.raises(UserError, match="drop goes with classes"):

@@ -76,6 +76,7 @@ def rows_of(task: str) -> list[Input]:
         ("senteval/sst2", "rotten_tomatoes"),
         ("senteval/subj", "subj"),
         ("senteval/mpqa", "mpqa"),
+        ("senteval/mpqa", "sst2"),
         ("senteval/mrpc", "stsb"),
     ],
 )

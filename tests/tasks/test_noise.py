@@ -280,6 +280,17 @@ def test_train_noise_does_not_go_with_a_train_set_of_the_caller(tiny_folder: Pat
         planned(tiny_folder, ("frozen",), "noise/world/meals@20:train_labels=0.2,train=world/films@20")
 
 
+def test_labels_spoilt_in_no_row_are_no_noise(tiny_folder: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"world/meals~labels-0\.02: 0\.02 of 20 rows spoils no label; take more of either"
+    ):
+        planned(tiny_folder, ("frozen",), "noise/world/meals@20:train_labels=0.02")
+
+
+def test_a_strength_of_minus_nothing_is_nothing() -> None:
+    assert resolve_task("noise/mine@6:typos=-0").name == resolve_task("noise/mine@6:typos=0").name
+
+
 def test_the_spelled_name_holds_the_options_once_and_the_train_set_after_them(tiny_folder: Path) -> None:
     (cell,) = planned(tiny_folder, ("frozen",), "noise/world/meals@20:train=world/films@20,typos=0.10").cells
 

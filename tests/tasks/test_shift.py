@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from thawbench.contracts import Adapted, Budget, ClassTarget, FloatArray, Input, Provides, ScoredRow, Target
+from thawbench.contracts import Adapted, Budget, ClassTarget, FloatArray, Input, Provides, ScoredRow, Scores, Target
 from thawbench.errors import NotApplicableError, UserError
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.suite.plan import Request, make_plan
@@ -205,6 +205,18 @@ def test_two_sets_that_share_more_than_a_tenth_are_no_shift(tmp_path: Path, pair
         task.fingerprint()
     assert "\n" not in str(caught.value)
     assert fingerprint.seen("shift/home~near") == ()
+
+
+def test_two_sets_that_differ_in_signs_alone_leave_no_row_to_ask(tmp_path: Path, pair: DomainShift) -> None:
+    write(tmp_path, "signs", ["a b,yes", "c d,no"], ["a b!,yes", "c d?,no"])
+
+    with pytest.raises(UserError, match=r"shift/signs@2~home has no test row of signs to ask: each is a train row"):
+        resolve_task("shift/signs@2~home").load()
+
+
+def test_what_it_is_trained_on_is_what_its_name_says(pair: DomainShift) -> None:
+    with pytest.raises(UserError, match="shift/home@6~away names its train set itself; leave out train=away@2"):
+        make_plan(Request(strategies=("majority",), tasks=("shift/home@6~away:train=away@2",)))
 
 
 def test_different_classes_are_refused_with_both_lists_before_or_after_the_rows_are_read(
@@ -409,6 +421,17 @@ def test_a_search_is_held_against_the_backbone_which_is_asked_once(
     assert first.scalars["shifted"] == first.scalars["backbone"] > 0
     assert {row.row.partition(":")[0] for row in first.rows} == {"shifted", "backbone"}
     assert np.mean([row.prediction for row in first.rows]) == pytest.approx(first.scalars["shifted"], abs=1e-4)
+
+
+def test_what_tuning_takes_from_search_is_the_drop(tiny: AdaptedEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    tuned = replace(tiny)
+    found = {id(tiny): 0.4, id(tuned): 0.3}
+    monkeypatch.setattr(Ir, "evaluate", lambda _, trail, __: Scores({"ndcg_at_10": found[id(trail[0])]}))
+    task = cast("RetrievalShift", resolve_task("shift/world/nli~world"))
+
+    scores = task.evaluate([tiny, tuned], task.load()).scalars
+    assert (scores["shifted"], scores["backbone"]) == (0.3, 0.4)
+    assert (scores["drop"], scores["relative_drop"]) == (pytest.approx(0.1), pytest.approx(0.25))
 
 
 def test_a_constant_encoder_is_degenerate_in_search(tiny_folder: Path, tmp_path: Path) -> None:
