@@ -143,8 +143,8 @@ class Encoder:
     def hidden_states(self, texts: Sequence[str]) -> Iterator[HiddenStates]:
         """Every layer of every token, special tokens included, one text at a time, in input order.
 
-        Yields states (layers + 1, tokens, dim) float32, layer 0 being the embeddings. Only a few texts' states are
-        held at once.
+        Yields states (layers + 1, tokens, dim) float32, layer 0 being the embeddings and the last the one that is read:
+        those above it are no part of what is measured. Only a few texts' states are held at once.
         """
         for start in range(0, len(texts), _STATES_AT_ONCE):
             yield from self._states(texts[start : start + _STATES_AT_ONCE])
@@ -219,7 +219,8 @@ class Encoder:
                 ids = [tokens[row].ids for row in rows]
                 input_ids, mask = self._padded(ids, max(map(len, ids)))
                 read = self.model(input_ids=input_ids, attention_mask=mask, output_hidden_states=True).hidden_states
-                layers = torch.stack([layer.float() for layer in read], dim=1).cpu().numpy()
+                inside = [layer.float() for layer in read[: self.info.layer + 1]]
+                layers = torch.stack(inside, dim=1).cpu().numpy()
                 for place, row in enumerate(rows):
                     states[row] = layers[place, :, : len(ids[place])].copy()
         for text, state in zip(tokens, states, strict=True):

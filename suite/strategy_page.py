@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from thawbench.registry import strategies
+from thawbench.strategies.rows import NAMED_ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "strategies.md"
@@ -81,7 +82,8 @@ def page(shares: Mapping[str, float]) -> str:
             "; ".join(sources(name)) or "–",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return _HEAD.format(command=COMMAND) + "\n".join(lines) + "\n"
+    rows = ", ".join(f"`{name}` is `{stands_for}`" for name, stands_for in NAMED_ROWS.items())
+    return _HEAD.format(command=COMMAND) + "\n".join(lines) + f"\n\nRows with names of their own: {rows}.\n"
 
 
 def write_page(shares: Mapping[str, float]) -> None:

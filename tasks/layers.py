@@ -31,6 +31,9 @@ class Layers:
     protocol is that of the standard read-out. Every score is a curve, and so are the seconds that a layer's read-out
     took, fits and predictions. Scalars and rows are those of the last layer: to report the best one would be to choose
     it on test rows.
+
+    The read-outs' rows are those of sample 0 in every cell: what differs between seeds is the encoder. One that was
+    tuned on the same set has seen them if its own sample is 0, and most of them not if it is another.
     """
 
     family: ClassVar[str] = "layers"
@@ -116,7 +119,9 @@ class Layers:
         found: list[dict[str, float]] = []
         predicted: list[str] = []
         importlib.import_module("sklearn.linear_model")  # or the first layer would pay for it
-        for vectors in layer_means(trail[-1], list(places), self.name):
+        # a read-out's features are float64: [u; v; |u-v|; u*v] or a vector, made out of as much again
+        beside = 8 * (len(known) + len(inputs)) * (2 if isinstance(inputs[0], str) else 8)
+        for vectors in layer_means(trail[-1], list(places), self.name, beside):
             started = time.perf_counter()
             predicted = fresh_predictions(_Layer(vectors, places), data.train, inputs)
             seconds = time.perf_counter() - started

@@ -3,7 +3,8 @@
 from thawbench.errors import NotApplicableError
 
 MOST_BYTES = 5 * 2**29
-"""2.5 GiB. What is calculated of the states takes as much again at most, so that no task needs 4 GiB beside a model."""
+"""2.5 GiB, for states and for what is calculated of them as far as that grows with them: no task needs 4 GiB beside a
+model."""
 
 
 def check_room(needed: int, where: str, way_out: str) -> None:

@@ -163,11 +163,12 @@ def read_spaces(adapted: Adapted, texts: Sequence[str], words: Words, where: str
     )
 
 
-def layer_means(adapted: Adapted, texts: Sequence[str], where: str) -> FloatArray:
+def layer_means(adapted: Adapted, texts: Sequence[str], where: str, beside: int = 0) -> FloatArray:
     """The mean of each text's tokens in every layer, special ones included: (layers, texts, dim).
 
     Args:
         where: what it is for, for messages.
+        beside: bytes for each of dim that will be held meanwhile, by what is calculated of a layer.
 
     Raises:
         NotApplicableError: it would take more memory than `room` allows.
@@ -176,7 +177,8 @@ def layer_means(adapted: Adapted, texts: Sequence[str], where: str) -> FloatArra
     means = np.empty((0, len(texts), 0), dtype=np.float32)
     for number, (states, _) in enumerate(_states(adapted, texts)):
         if not number:  # only now is it known how many layers there are
-            check_room(len(states) * len(texts) * states.shape[2] * 4, where, "take fewer texts or a smaller encoder")
+            needed = (4 * len(states) * len(texts) + beside) * states.shape[2]
+            check_room(needed, where, "take fewer texts or a smaller encoder")
             means = np.empty((len(states), len(texts), states.shape[2]), dtype=np.float32)
         means[:, number] = states.mean(axis=1)
     return means

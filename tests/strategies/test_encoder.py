@@ -126,6 +126,16 @@ def test_layers_above_the_one_that_is_read_are_not_computed(tiny_folder: Path) -
     assert not any(block._forward_pre_hooks for block in blocks)
 
 
+def test_hidden_states_end_with_the_layer_that_is_read(tiny: AdaptedEncoder, tiny_folder: Path) -> None:
+    whole = next(tiny.hidden_states(["the cat"])).states
+    lower = next(
+        load_backbone(resolve_backbone(f"{tiny_folder}:layer=1", precision="float32")).hidden_states(["the cat"])
+    ).states
+
+    assert (len(whole), len(lower)) == (3, 2)
+    np.testing.assert_allclose(lower, whole[:2], atol=1e-6)
+
+
 def test_hidden_states_hold_every_layer_of_every_token_in_input_order(tiny: AdaptedEncoder) -> None:
     texts = [*(f"{'cat ' * (place % 7)}dog" for place in range(40)), "", "Zü cat"]
     states = list(tiny.hidden_states(texts))

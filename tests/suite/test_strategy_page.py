@@ -45,4 +45,5 @@ def test_each_built_in_has_its_row_and_a_bar_does_not_break_it() -> None:
 
     assert tuple(rows) == built_in()
     assert "| 1.2 % |" in rows["lora"]
+    assert lines[-1].endswith("`mlm_frozen_ebm_thaw` is `mlm+frozen_ebm+ebm:epochs=1`.")
     assert all(row.replace("\\|", "").count("|") == 7 for row in rows.values())

@@ -1,5 +1,7 @@
 """A read-out per layer: the layer that has the classes is the one that shows them."""
 
+import importlib
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
@@ -7,14 +9,25 @@ from typing import cast
 import numpy as np
 import pytest
 
-from thawbench.contracts import Adapted, Budget, HiddenStates, ScoredRow
+from thawbench.contracts import (
+    Adapted,
+    Budget,
+    ClassTarget,
+    HiddenStates,
+    Labelled,
+    Rows,
+    ScoredRow,
+    TrainSet,
+)
 from thawbench.errors import DegenerateError, UserError
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.suite.plan import Request, make_plan
 from thawbench.suite.runner import Runner
-from thawbench.tasks import set_catalog
+from thawbench.tasks import set_catalog, word_spaces
 from thawbench.tasks.catalog import known_tasks, resolve_task
+from thawbench.tasks.forgetting import SetRows
 from thawbench.tasks.fresh_readout import fresh_predictions
+from thawbench.tasks.labelled_set import Split, Splits
 from thawbench.tasks.layers import Layers
 from thawbench.tasks.set_catalog import register_set
 
@@ -68,6 +81,38 @@ def test_the_layer_that_knows_is_the_one_that_scores(task: Layers) -> None:
     assert scores.scalars["accuracy"] == accuracy.y[2]
     assert (seconds.name, seconds.x) == ("readout_s", accuracy.x)
     assert all(0 < value < 30 for value in seconds.y)
+
+
+@pytest.mark.parametrize("of_pairs", [False, True], ids=["texts", "pairs"])
+def test_no_more_memory_is_taken_than_is_asked_for(
+    task: Layers, monkeypatch: pytest.MonkeyPatch, of_pairs: bool
+) -> None:
+    class Wide:
+        def hidden_states(self, texts: Sequence[str]) -> Iterator[HiddenStates]:
+            draws = np.random.default_rng(0)
+            for text in texts:
+                states = draws.normal(0 if "yes" in text else 1, 1, size=(2, 2, 400)).astype(np.float32)
+                yield HiddenStates(states, np.array([[0, 0], [0, len(text)]]))
+
+    def rows(label: str, of: str) -> list[Labelled]:
+        texts = [f"{label} {of} {row}" for row in range(150)]
+        return [Labelled((text, f"{text} too") if of_pairs else text, label=label) for text in texts]
+
+    train, test = (tuple(rows("yes", of) + rows("no", of)) for of in ("train", "test"))
+    target = ClassTarget(("no", "yes"))
+    dev = Rows(labelled=(*rows("yes", "dev"), *rows("no", "dev")))
+    data = SetRows(
+        Splits(target, Split((), ()), Split(test, tuple(range(300)))), TrainSet("x", 1, "", target, train, dev=dev)
+    )
+    asked: list[int] = []
+    monkeypatch.setattr(word_spaces, "check_room", lambda needed, *_: asked.append(needed))
+    importlib.import_module("sklearn.linear_model")
+
+    tracemalloc.start()
+    task.evaluate(cast("list[Adapted]", [Wide()]), data)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * asked[0] < taken < 1.2 * asked[0]
 
 
 def test_rows_and_scalars_are_those_of_the_last_layer(task: Layers, tiny: AdaptedEncoder) -> None:
