@@ -1,8 +1,9 @@
 """From a folder of records to published files: boards of their own, and marked blocks inside other documents."""
 
+import fnmatch
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from thawbench.errors import UserError, unknown
@@ -16,6 +17,7 @@ from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.table_grids import complete_grid, references_grid
 from thawbench.suite.record_store import RecordStore, uncollected
+from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
 
 FORMATS: dict[str, Callable[[Board], str]] = {
@@ -68,18 +70,22 @@ class Edition:
 
 
 @uncollected()
-def edition_of(results: Path, out: Sequence[Path], into: Sequence[Path] = ()) -> Edition:
+def edition_of(
+    results: Path, out: Sequence[Path], into: Sequence[Path] = (), tasks: Sequence[str] = (), metric: str = ""
+) -> Edition:
     """The pages of a folder of records.
 
     Args:
+        tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
+        metric: ranks in place of each task's main one; tasks without it are left out.
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
             TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, with ` on BACKBONE` if
             several have it; or `relevance against similarity`, or that and `, rank correlation`.
 
     Raises:
-        UserError: there are no records, they may not be shown together, a format or a table is unknown, or a document
-            has no block.
+        UserError: there are no records, or none of such a task or with such a metric, they may not be shown together, a
+            format or a table is unknown, or a document has no block.
     """
     store = RecordStore(results, read_only=True)
     records = store.all()
@@ -87,10 +93,30 @@ def edition_of(results: Path, out: Sequence[Path], into: Sequence[Path] = ()) ->
         raise UserError(
             f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
         )
+    for pattern in tasks:
+        if not fnmatch.filter((record.task for record in records), pattern):
+            raise unknown(f"task in the records of {results}", pattern, {record.task for record in records})
+    if tasks:
+        records = [record for record in records if any(fnmatch.fnmatch(record.task, task) for task in tasks)]
+    if metric:
+        records = _by_metric(records, metric, results)
     board = build_board(records, published_references())
     boards = [Page(path, _format(path)(board)) for path in out]
     documents = [Page(path, _renewed(path, board)) for path in into]
     return Edition((*boards, *documents), tuple(store.damaged.values()))
+
+
+def _by_metric(records: Sequence[Record], name: str, results: Path) -> list[Record]:
+    """Those of tasks that have this metric, with it as the main one."""
+    known = {metric.name for record in records for metric in record.metrics}
+    if name not in known:
+        raise unknown(f"metric in the records of {results}", name, known)
+    tasks = {record.task for record in records if any(metric.name == name for metric in record.metrics)}
+    return [
+        replace(record, metrics=tuple(replace(metric, main=metric.name == name) for metric in record.metrics))
+        for record in records
+        if record.task in tasks
+    ]
 
 
 def _format(path: Path) -> Callable[[Board], str]:

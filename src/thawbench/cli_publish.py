@@ -59,18 +59,36 @@ def leaderboard(
         list[Path] | None,
         typer.Option(help="a document whose blocks to renew, marked by the comments board: TABLE and /board"),
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="a task such as fewshot/sst2@100, or a glob; repeatable", show_default="all"),
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(help="rank by this metric, such as bwt or drop, where a task has it", show_default="the main one"),
+    ] = "",
     check: Annotated[bool, typer.Option("--check", help="write nothing; exit code 1 if a file is stale")] = False,
 ) -> None:
-    """Write the board of a folder of records: the same bytes for the same records."""
+    """Write the board of a folder of records: the same bytes for the same records.
+
+    What each strategy costs is a mean over its cells: of one task, `--task` makes costs that can be compared.
+
+    `thawbench leaderboard --task fewshot/sst2@100 --out sst2.md`
+
+    `thawbench leaderboard --task 'forgetting/*' --metric bwt --out bwt.md`
+    """
     from thawbench.leaderboard.publish import edition_of
 
-    edition = edition_of(results, out or ([] if into else [Path("LEADERBOARD.md")]), into or [])
+    edition = edition_of(results, out or ([] if into else [Path("LEADERBOARD.md")]), into or [], task or [], metric)
+    asked = "".join(f" --task '{each}'" for each in task or []) + (f" --metric {metric}" if metric else "")
     for damage in edition.damaged:
         print(f"note: a damaged record is left out: {damage}")
     stale = [page for page in edition.pages if page.stale]
     for page in stale if check else ():
         option = "into" if page.path in (into or []) else "out"
-        print(f"{page.path} is stale; renew it: thawbench leaderboard --results {results} --{option} {page.path}")
+        print(
+            f"{page.path} is stale; renew it: thawbench leaderboard --results {results}{asked} --{option} {page.path}"
+        )
     if check and stale:
         raise typer.Exit(1)
     for page in () if check else edition.pages:

@@ -5,6 +5,7 @@ import io
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from thawbench.leaderboard.latex import escape_latex, render_latex
 from thawbench.leaderboard.markdown import render_markdown
 from thawbench.leaderboard.publish import Page, edition_of
 from thawbench.suite.record_store import RecordStore
-from thawbench.suite.records import Record
+from thawbench.suite.records import MetricValue, Record
 
 ODD = "a|b\n1e5"
 DOCUMENT = "# Mine\n\n<!-- board: sts -->\nold\n<!-- /board -->\n\nmy words\n"
@@ -115,6 +116,36 @@ def test_a_block_is_renewed_and_nothing_around_it_touched(results: Path, tmp_pat
     assert invoke("--results", results, "--into", document)[0] == 0
     assert document.read_text(encoding="utf-8") == text
     assert not (tmp_path / "LEADERBOARD.md").exists()
+
+
+def test_a_board_of_some_tasks_has_their_records_alone(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "B.md"
+    assert invoke("--results", results, "--task", "sts/*", "--out", out)[0] == 0
+    text = out.read_text(encoding="utf-8")
+    assert text == render_markdown(build_board([each for each in worked() if each.task.startswith("sts/")]))
+    assert "fewshot" not in text
+    code, output = invoke("--results", results, "--task", "fewshot/z@20", "--out", out, "--check")
+    assert (code, f"leaderboard --results {results} --task 'fewshot/z@20' --out" in output) == (1, True)
+    with pytest.raises(UserError, match=r"unknown task in the records of .* 'sts/z'; did you mean sts/y or sts/x"):
+        edition_of(results, [out], tasks=["sts/z"])
+
+
+def test_a_board_by_another_metric_ranks_the_tasks_that_have_it_in_its_direction(tmp_path: Path) -> None:
+    lost = MetricValue("drop", None, "down", None, None, None, main=False)
+    records = [make_record("majority", "ir/x", 0.9)]
+    for name, score, drop in (("far", 0.8, 0.3), ("near", 0.6, 0.1)):
+        record = make_record(name, "shift/a@9~b", score)
+        records.append(replace(record, metrics=(*record.metrics, replace(lost, value=drop))))
+    out = tmp_path / "B.csv"
+    options = ("--results", folder(tmp_path / "results", records), "--metric")
+
+    assert invoke(*options, "drop", "--out", out)[0] == 0
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+    assert {row["metric"] for row in rows} == {"drop"}
+    assert {row["task"] for row in rows} == {"shift/a@9~b"}
+    assert [row["strategy"] for row in rows if row["rank"] == "1"] == ["near"]
+    with pytest.raises(UserError, match=r"unknown metric in the records of .* 'drpo'; did you mean drop"):
+        edition_of(tmp_path / "results", [out], metric="drpo")
 
 
 def test_check_writes_nothing_and_names_what_is_stale(results: Path, tmp_path: Path) -> None:
