@@ -89,7 +89,7 @@ class SetChain:
             for other, its in zip(self.parts, splits, strict=True):
                 if other is one:
                     continue
-                taught = {key for row in its.train.rows if (key := text_key(row.input)) in known}
+                taught = {key for row in its.trainable().rows if (key := text_key(row.input)) in known}
                 shared = sum(key in taught for key in asked)
                 if shared > MOST_SHARED * len(asked):
                     raise NotApplicableError(
