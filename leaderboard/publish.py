@@ -76,12 +76,12 @@ def edition_of(
     """The pages of a folder of records.
 
     Args:
-        tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
-        metric: ranks in place of each task's main one; tasks without it are left out.
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
             TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, with ` on BACKBONE` if
             several have it; or `relevance against similarity`, or that and `, rank correlation`.
+        tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
+        metric: ranks in place of each task's main one; tasks without it are left out.
 
     Raises:
         UserError: there are no records, or none of such a task or with such a metric, they may not be shown together, a

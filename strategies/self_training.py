@@ -68,12 +68,12 @@ class SelfTraining(Finetune):
         texts = pool_sample(data, self.config.pool, seeds.order)
         if not texts:
             raise NotApplicableError(f"{data.name} has no unlabelled text beside its rows")
-        teacher = finetuned(self.config, adapt, seeds)
         if 0 < self.config.share * len(texts) < len(target.classes):
             raise NotApplicableError(
                 f"share={self.config.share:g} of {len(texts)} unlabelled texts is not one for each of "
                 f"{len(target.classes)} classes"
             )
+        teacher = finetuned(self.config, adapt, seeds)
         beliefs = softmax(teacher.predict(texts, data.name).astype(np.float64), axis=1)
         labelled = [
             Labelled(texts[row], target.classes[beliefs[row].argmax()])

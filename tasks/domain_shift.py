@@ -20,7 +20,6 @@ from thawbench.tasks.train_noise import CLEAN, TrainNoise
 
 _MEASURES = ("accuracy", "macro_f1", "mcc")
 """What can be compared between two sets; classes as numbers or in groups are a set's own affair."""
-"""Two sets of which more is one and the same text are one domain."""
 
 
 @dataclass(frozen=True)

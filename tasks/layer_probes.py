@@ -51,8 +51,8 @@ def fit_layers(train: WordStates, dev: WordStates) -> tuple[LayerProbes, ...]:
         readouts = {name: fit_tags(here, fitted, there, chosen) for name, (fitted, chosen) in rows.items()}
         found.append(
             LayerProbes(
-                fit_probe(here, distance[0], there, distance[1], RANK),
-                fit_probe(here, depth[0], there, depth[1], RANK),
+                fit_probe("distance", here, distance[0], there, distance[1], RANK),
+                fit_probe("depth", here, depth[0], there, depth[1], RANK),
                 {name: readout for name, readout in readouts.items() if readout is not None},
             )
         )
@@ -64,7 +64,7 @@ def fit_ranks(train: WordStates, dev: WordStates, layer: int) -> dict[int, Probe
     batches, dev_batches = make_batches("distance", train), make_batches("distance", dev)
     here, there = train.states[layer], dev.states[layer]
     ranks = [rank for rank in RANKS if rank < here.shape[1]]
-    return {rank: fit_probe(here, batches, there, dev_batches, rank) for rank in ranks}
+    return {rank: fit_probe("distance", here, batches, there, dev_batches, rank) for rank in ranks}
 
 
 class _LayerTally:

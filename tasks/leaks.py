@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 _MR, _STSB, _MRPC = "rotten_tomatoes", "stsb", "mrpc"
 MOST_SHARED = 0.1
-"""Of the test rows of one set as many may be train rows of another; the table below has pairs of less too."""
+"""Of the test rows of one set as many may be train rows of another; with more they are one domain. The table below has
+pairs with less, too."""
 _OF_SETS = ("fewshot", "noise", "layers", "forgetting", "two_classifiers", "shift")
 """The families that test on the test rows of the labelled sets that they name."""
 _SHARED: Mapping[tuple[str, str], tuple[int, int]] = {

@@ -179,33 +179,33 @@ def _check(values: Mapping[str, Any], path: Path) -> None:
         raise UserError(f"{path}: {metrics[0]} cannot be the first metric, which is the main one; put accuracy first")
     if "coarse_accuracy" in metrics and "groups" not in values:
         raise UserError(f'{path}: coarse_accuracy needs groups, as in groups = {{ pets = ["cat", "dog"] }}')
-    check_groups(values.get("groups", ()), labels, path)
+    check_groups(values.get("groups", ()), labels, str(path))
 
 
-def check_groups(groups: Sequence[tuple[str, tuple[str, ...]]], labels: Sequence[str], path: Path | str) -> None:
+def check_groups(groups: Sequence[tuple[str, tuple[str, ...]]], labels: Sequence[str], where: str) -> None:
     """See that groups stand above these classes, each of which has one way down to it.
 
     Args:
         labels: none while they are not known.
-        path: of the description, for messages.
+        where: the set, for messages.
 
     Raises:
         UserError: they do not.
     """
     above = _above(groups)
     if twice := [name for name, count in Counter(name for _, items in groups for name in items).items() if count > 1]:
-        raise UserError(f"{path}: {twice[0]} is in two groups; a class has one way down to it")
+        raise UserError(f"{where}: {twice[0]} is in two groups; a class has one way down to it")
     named = {group for group, _ in groups}
     if both := sorted(named & set(labels)):
-        raise UserError(f"{path}: {both[0]} is a class and a group; give the group another name")
+        raise UserError(f"{where}: {both[0]} is a class and a group; give the group another name")
     for name in above:
         if labels and name not in named and name not in labels:
-            raise unknown(f"class or group in groups of {path}", name, {*labels, *named})
+            raise unknown(f"class or group in groups of {where}", name, {*labels, *named})
         top, steps = name, 0
         while top in above:
             top, steps = above[top], steps + 1
             if steps > len(above):
-                raise UserError(f"{path}: {name} is in a group that is in it; groups must have a top")
+                raise UserError(f"{where}: {name} is in a group that is in it; groups must have a top")
 
 
 def _above(groups: Sequence[tuple[str, tuple[str, ...]]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ sum_ij |d(i, j) - |B(h_i - h_j)|^2| / |s|^2, the depth probe that of sum_i |dept
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -71,34 +71,18 @@ class Batch:
     weight: torch.Tensor
 
 
-@dataclass(frozen=True)
-class Batches:
-    """Sentences of mixed length, so many to a batch; the same for every layer.
+def make_batches(kind: Kind, given: WordStates) -> tuple[Batch, ...]:
+    """The sentences in an order drawn from one fixed seed, so many to a batch; the same for every layer.
 
-    By length they would pad less, but an epoch then ends with batches of one length, and where it does the top layers'
-    loss leaps. A batch is made when it is asked for: all of a treebank at once, padded, would be gigabytes.
+    By length they would pad less, and fit worse: a batch then speaks of one length alone.
     """
-
-    kind: Kind
-    given: WordStates
-    order: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return -(-len(self.order) // _BATCH)
-
-    def __getitem__(self, number: int) -> Batch:
-        return _batch(self.kind, self.given, self.order[number * _BATCH : (number + 1) * _BATCH])
-
-    def __iter__(self) -> Iterator[Batch]:
-        return (self[number] for number in range(len(self)))
+    order = np.random.default_rng(_SEED).permutation(len(given.sentences)).tolist()
+    return tuple(_batch(kind, given, order[at : at + _BATCH]) for at in range(0, len(order), _BATCH))
 
 
-def make_batches(kind: Kind, given: WordStates) -> Batches:
-    """The sentences in an order drawn from one fixed seed."""
-    return Batches(kind, given, tuple(np.random.default_rng(_SEED).permutation(len(given.sentences)).tolist()))
-
-
-def fit_probe(train: FloatArray, batches: Batches, dev: FloatArray, dev_batches: Batches, rank: int) -> Probe:
+def fit_probe(
+    kind: Kind, train: FloatArray, batches: Sequence[Batch], dev: FloatArray, dev_batches: Sequence[Batch], rank: int
+) -> Probe:
     """The map of that rank, at most the states' width, that fits the train sentences.
 
     Adam at the paper's rate, in an order of batches drawn anew for each of at most 100 epochs. Where an epoch brings
@@ -119,13 +103,13 @@ def fit_probe(train: FloatArray, batches: Batches, dev: FloatArray, dev_batches:
     drawn = generator.uniform(-_INITIAL, _INITIAL, (train.shape[1], min(rank, train.shape[1]))).astype(np.float32)
     projection = torch.from_numpy(drawn).requires_grad_()
     optimizer = torch.optim.Adam([projection], lr=_LEARNING_RATE)
-    kept, best, waited = projection.detach().clone(), _mean_loss(projection, dev_states, dev_batches), 0
+    kept, best, waited = projection.detach().clone(), _mean_loss(kind, projection, dev_states, dev_batches), 0
     for _ in range(_EPOCHS):
         for place in generator.permutation(len(batches)):
             optimizer.zero_grad()
-            _loss(batches.kind, projection, train_states, batches[place]).backward()  # type: ignore[no-untyped-call]
+            _loss(kind, projection, train_states, batches[place]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-        loss = _mean_loss(projection, dev_states, dev_batches)
+        loss = _mean_loss(kind, projection, dev_states, dev_batches)
         if loss < best - _LEAST_GAIN:
             kept, best, waited = projection.detach().clone(), loss, 0
             continue
@@ -136,9 +120,9 @@ def fit_probe(train: FloatArray, batches: Batches, dev: FloatArray, dev_batches:
     return Probe(kept.numpy() * factor, best)
 
 
-def _mean_loss(projection: torch.Tensor, states: torch.Tensor, batches: Batches) -> float:
+def _mean_loss(kind: Kind, projection: torch.Tensor, states: torch.Tensor, batches: Sequence[Batch]) -> float:
     """The mean over all sentences."""
-    losses = [(float(_loss(batches.kind, projection.detach(), states, batch)), len(batch.words)) for batch in batches]
+    losses = [(float(_loss(kind, projection.detach(), states, batch)), len(batch.words)) for batch in batches]
     return sum(loss * size for loss, size in losses) / sum(size for _, size in losses)
 
 

@@ -19,7 +19,7 @@ TRAIN, TEST = world_trees(360, 60)
 def fitted(kind: Kind, embed: Embed, sentences: int, scale: float = 1.0) -> Probe:
     train, dev = all_states(TRAIN[:sentences], embed), all_states(TRAIN[-60:], embed, seed=1)
     here, there = (given.states[0] * np.float32(scale) for given in (train, dev))
-    return fit_probe(here, make_batches(kind, train), there, make_batches(kind, dev), DIM)
+    return fit_probe(kind, here, make_batches(kind, train), there, make_batches(kind, dev), DIM)
 
 
 def test_vectors_built_from_trees_give_the_trees_back() -> None:
@@ -61,7 +61,7 @@ def test_of_wide_states_that_say_nothing_a_few_sentences_teach_no_worse_than_not
         return generator.normal(size=(len(sentence), 384)) + 3.0  # a common mean, as layers have
 
     train, dev = all_states(TRAIN[:40], wide), all_states(TRAIN[-60:], wide, seed=1)
-    probe = fit_probe(train.states[0], make_batches(kind, train), dev.states[0], make_batches(kind, dev), 64)
+    probe = fit_probe(kind, train.states[0], make_batches(kind, train), dev.states[0], make_batches(kind, dev), 64)
 
     nothing = np.zeros((384, 64), dtype=np.float32)
     assert probe.dev_loss <= loss_by_hand(kind, nothing, dev) * 1.02
