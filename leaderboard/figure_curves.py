@@ -13,12 +13,13 @@ from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
 from thawbench.suite.records import Record
 
-NOISE, LAYERS, GEOMETRY, PROBE = "noise", "layers", "geometry", "probe"
+NOISE, LAYERS, GEOMETRY, PROBE, DRIFT = "noise", "layers", "geometry", "probe", "forgetting"
 _TITLES = {
     NOISE: "Scores as test texts get noisier",
     LAYERS: "What each layer knows of the classes",
     GEOMETRY: "The shape of each layer's space",
     PROBE: "Syntax in each layer",
+    DRIFT: "How far each layer has moved along a chain",
 }
 _AXES = {NOISE: "strength"}
 _SHOWN = {
@@ -26,7 +27,8 @@ _SHOWN = {
     PROBE: ("uuas", "dspr", "root", "nspr", "upos", "relation"),
 }
 """In this order; of families that are not here, every curve, but of `layers` only that of the main metric."""
-_UNSCALED = (GEOMETRY,)
+_UNSCALED = (GEOMETRY, DRIFT)
+_UNITS = {NOISE: "score × 100", DRIFT: "cosine to the start"}
 _COLUMNS = 3
 
 
@@ -82,10 +84,11 @@ def draw_curves(found: CurvePanels, ink: Ink) -> Figure:
 
 def _names(records: Sequence[Record], family: str) -> tuple[str, ...]:
     axis = _AXES.get(family, "layer")
-    known = {curve.name for record in records for curve in record.curves if curve.axis == axis}
+    known = dict.fromkeys(curve.name for record in records for curve in record.curves if curve.axis == axis)
     if family == LAYERS:
-        return tuple(sorted({record.main.name for record in records if record.main is not None} & known))
-    return tuple(name for name in _SHOWN.get(family, sorted(known)) if name in known)
+        return tuple(sorted({record.main.name for record in records if record.main is not None} & known.keys()))
+    in_order = tuple(known) if family == DRIFT else sorted(known)
+    return tuple(name for name in _SHOWN.get(family, in_order) if name in known)
 
 
 def _panel(task: str, name: str, lines: Sequence[Line], records: Sequence[Record], family: str) -> Panel:
@@ -97,7 +100,7 @@ def _panel(task: str, name: str, lines: Sequence[Line], records: Sequence[Record
         words,
         task,
         f"share of words with {words}" if family == NOISE else "layer",
-        ("score × 100" if family == NOISE else words if unscaled else f"{words} × 100"),
+        _UNITS.get(family) or (words if unscaled else f"{words} × 100"),
         tuple(sorted(lines, key=lambda line: (-line.there[-1].mean, line.strategy))),
         1.0 if unscaled else 100.0,
         None if unscaled or len(chances) != 1 else chances.pop(),

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.figure_costs import cost_panels, draw_costs
-from thawbench.leaderboard.figure_curves import GEOMETRY, LAYERS, NOISE, PROBE, curve_panels, draw_curves
+from thawbench.leaderboard.figure_curves import DRIFT, GEOMETRY, LAYERS, NOISE, PROBE, curve_panels, draw_curves
 from thawbench.leaderboard.figure_forgetting import chains, draw_chains
 from thawbench.leaderboard.figure_ranks import draw_ranks, rank_panels
 from thawbench.leaderboard.figure_relevance import draw_relevance, relevance_picture
@@ -63,6 +63,7 @@ FIGURES: Mapping[str, FigureKind] = {
     "relevance": FigureKind(relevance_picture, draw_relevance, "a strategy on all tasks of both ir and sts"),
     "shift": FigureKind(shift_panels, draw_shift, "scores of shift between labelled sets: shift/sst2@100~imdb"),
     "forgetting": FigureKind(chains, draw_chains, "chains: forgetting/sst2@100+ag_news@100"),
+    "drift": _curves(DRIFT, "chains whose encoders have layers: forgetting/sst2@100+ag_news@100"),
     "noise": _curves(NOISE, "noise on test texts: noise/sst2@100"),
     "layers": _curves(LAYERS, "layers/sst2@100"),
     "geometry": _curves(GEOMETRY, "geometry/stsb"),

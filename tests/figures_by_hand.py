@@ -57,7 +57,11 @@ def family_curves() -> dict[str, tuple[Curve, ...]]:
         "forgetting/sst2@100+ag_news@100": (
             Curve("sst2@100", "sets trained", (1.0, 2.0), (0.7, 0.6)),
             Curve("ag_news@100", "sets trained", (2.0,), (0.8,)),
+            Curve("alone", "set", (1.0, 2.0), (0.7, 0.8)),
+            Curve("fresh sst2@100", "sets trained", (0.0, 1.0, 2.0), (0.6, 0.7, 0.7)),
+            Curve("fresh ag_news@100", "sets trained", (0.0, 1.0, 2.0), (0.8, 0.7, 0.8)),
             Curve("drift after sst2@100", "layer", layers, (1.0, 0.9, 0.8)),
+            Curve("drift after ag_news@100", "layer", layers, (1.0, 0.8, 0.7)),
         ),
         "noise/sst2@100:typos=0.2": (Curve("typos", "strength", (0.0, 0.1, 0.2), (0.7, 0.65, 0.6)),),
         "layers/sst2@100": (

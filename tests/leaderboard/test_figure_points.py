@@ -9,7 +9,7 @@ from records_by_hand import make_record
 from thawbench.contracts import Curve, Seeds
 from thawbench.leaderboard.figure_cells import cells_of, curve_points, gaps_note, natural
 from thawbench.leaderboard.figure_costs import LEAST_S, cost_panels, pareto
-from thawbench.leaderboard.figure_curves import GEOMETRY, LAYERS, NOISE, PROBE, curve_panels
+from thawbench.leaderboard.figure_curves import DRIFT, GEOMETRY, LAYERS, NOISE, PROBE, curve_panels
 from thawbench.leaderboard.figure_dots import Dot
 from thawbench.leaderboard.figure_forgetting import chains
 from thawbench.leaderboard.figure_ranks import rank_panels
@@ -104,10 +104,38 @@ def test_r_is_averaged_over_seeds_and_blank_before_a_sets_turn() -> None:
     (chain,) = chains([*one, *two, broken])
 
     assert [(each.strategy, each.seeds) for each in chain.matrices] == [("frozen", 1), ("tuned", 2)]
-    (first, blank), last = chain.matrices[1].scores
-    assert blank is None
-    assert (first, *last) == pytest.approx((0.7, 0.3, 0.7))
+    after_a, after_b = chain.matrices[1].moments
+    assert (after_a.name, after_b.name) == ("after a@9", "after b@9")
+    assert after_a.own[1] is None
+    assert (after_a.own[0], *after_b.own) == pytest.approx((0.7, 0.3, 0.7))
+    assert after_a.fresh == after_b.fresh == (None, None)
     assert (chain.matrices[1].sets, chain.gaps) == (("a@9", "b@9"), ("lost",))
+
+
+def test_p_begins_before_the_first_set_and_what_is_learnt_alone_comes_last() -> None:
+    task = "forgetting/a@9+b@9"
+    (record,) = chained("tuned", ((0.8, 0.4), (0.6,)), task=task)
+    more = (
+        Curve("fresh a@9", "sets trained", (0.0, 1.0, 2.0), (0.1, 0.2, 0.3)),
+        Curve("fresh b@9", "sets trained", (0.0, 1.0, 2.0), (0.5, 0.6, 0.7)),
+        Curve("alone", "set", (1.0, 2.0), (0.8, 0.9)),
+        Curve("drift after b@9", "layer", (0.0, 1.0), (1.0, 0.5)),
+        Curve("drift after a@9", "layer", (0.0, 1.0), (1.0, 0.7)),
+    )
+    record = replace(record, curves=(*record.curves, *more))
+    (matrix,) = chains([record])[0].matrices
+
+    assert [(each.name, each.own, each.fresh) for each in matrix.moments] == [
+        ("at first", (None, None), (0.1, 0.5)),
+        ("after a@9", (0.8, None), (0.2, 0.6)),
+        ("after b@9", (0.4, 0.6), (0.3, 0.7)),
+        ("alone", (0.8, 0.9), (None, None)),
+    ]
+    assert matrix.final == (0.4, 0.6)
+    assert list(matrix.cells)[:3] == [(0, pytest.approx(2.35), 0.1), (0, pytest.approx(3.35), 0.5), (1, 0.0, 0.8)]
+    drift = curve_panels([record], DRIFT)
+    assert [panel.title for panel in drift.panels] == ["drift after b@9", "drift after a@9"]
+    assert [point.mean for point in drift.panels[0].lines[0].there] == [1.0, 0.5]
 
 
 def test_shift_has_home_across_and_away_along_of_the_same_runs() -> None:
