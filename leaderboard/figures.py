@@ -20,7 +20,7 @@ from thawbench.leaderboard.figure_spread import draw_strips, strips
 from thawbench.leaderboard.figure_style import Kind, render
 from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.mixture import refuse_mixtures
-from thawbench.suite.record_store import RecordStore
+from thawbench.leaderboard.selection import selected
 from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
 
@@ -89,12 +89,18 @@ class Drawn:
 
 
 def draw_figures(
-    results: Path, out: Path, only: Sequence[str] = (), theme: Theme = "light", kind: Kind = "svg"
+    results: Path,
+    out: Path,
+    only: Sequence[str] = (),
+    theme: Theme = "light",
+    kind: Kind = "svg",
+    tasks: Sequence[str] = (),
 ) -> Drawn:
     """Draw what the records of a folder allow, a file for each figure and backbone: `sizes.svg`, `sizes-dark.svg`.
 
     Args:
         only: names of `FIGURES`; all if empty.
+        tasks: globs of the tasks that are drawn; all if empty.
 
     Raises:
         UserError: no records, such as may not be shown together, an unknown name, or a file that cannot be written.
@@ -102,13 +108,8 @@ def draw_figures(
     for name in only:
         if name not in FIGURES:
             raise unknown("figure", name, FIGURES)
-    store = RecordStore(results, read_only=True)
-    records = store.all()
-    if not records:
-        raise UserError(
-            f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
-        )
-    sections = _sections(refuse_mixtures(sorted(records, key=lambda record: record.key)))
+    found = selected(results, tasks)
+    sections = _sections(refuse_mixtures(sorted(found.records, key=lambda record: record.key)))
     outcomes = []
     for name in only or FIGURES:
         for suffix, section in sections.items():
@@ -119,7 +120,7 @@ def draw_figures(
             path = out / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.{kind}"
             _write(path, render(FIGURES[name].draw(data, theme), kind))
             outcomes.append(Outcome(f"{name}{suffix}", path))
-    return Drawn(tuple(outcomes), tuple(store.damaged.values()))
+    return Drawn(tuple(outcomes), found.damaged)
 
 
 def _sections(groups: Sequence[list[Record]]) -> dict[str, list[Record]]:

@@ -1,6 +1,5 @@
 """From a folder of records to published files: boards of their own, and marked blocks inside other documents."""
 
-import fnmatch
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,9 @@ from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import render_latex
 from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.references import published_references
-from thawbench.leaderboard.table_grids import complete_grid, references_grid
-from thawbench.suite.record_store import RecordStore, uncollected
+from thawbench.leaderboard.selection import selected
+from thawbench.leaderboard.table_grids import complete_grid, metrics_grid, references_grid
+from thawbench.suite.record_store import uncollected
 from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
 
@@ -78,8 +78,8 @@ def edition_of(
     Args:
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
-            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, with ` on BACKBONE` if
-            several have it; or `relevance against similarity`, or that and `, rank correlation`.
+            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, or `metrics of TASK`,
+            with ` on BACKBONE` if several have it; or `relevance against similarity`, or that and `, rank correlation`.
         tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
         metric: ranks in place of each task's main one; tasks without it are left out.
 
@@ -87,23 +87,14 @@ def edition_of(
         UserError: there are no records, or none of such a task or with such a metric, they may not be shown together, a
             format or a table is unknown, or a document has no block.
     """
-    store = RecordStore(results, read_only=True)
-    records = store.all()
-    if not records:
-        raise UserError(
-            f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"
-        )
-    for pattern in tasks:
-        if not fnmatch.filter((record.task for record in records), pattern):
-            raise unknown(f"task in the records of {results}", pattern, {record.task for record in records})
-    if tasks:
-        records = [record for record in records if any(fnmatch.fnmatch(record.task, task) for task in tasks)]
+    found = selected(results, tasks)
+    records = found.records
     if metric:
         records = _by_metric(records, metric, results)
     board = build_board(records, published_references())
     boards = [Page(path, _format(path)(board)) for path in out]
     documents = [Page(path, _renewed(path, board)) for path in into]
-    return Edition((*boards, *documents), tuple(store.damaged.values()))
+    return Edition((*boards, *documents), found.damaged)
 
 
 def _by_metric(records: Sequence[Record], name: str, results: Path) -> list[Record]:
@@ -159,4 +150,5 @@ def _grids(section: Section) -> list[tuple[str, Grid]]:
     found += [(f"{table.title}, published", references_grid(table)) for table in section.tables if table.references]
     if section.overall and section.overall.standings:
         found.append(("overall", overall_grid(section.overall)))
+    found += [(f"metrics of {table.task}", metrics_grid(table)) for table in section.metrics]
     return [*found, ("cost", costs_grid(section.costs))]

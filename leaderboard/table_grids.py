@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
+from thawbench.leaderboard.metric_tables import MetricTable
 from thawbench.leaderboard.references import Published
 from thawbench.leaderboard.stability import Components, Stability
 from thawbench.leaderboard.tables import Column, Entry, Row, Table
 
 BELOW = "‡"
+_ARROWS = {"up": " ↑", "down": " ↓"}
 _BEST_OF = (2, 3, 5, 10)
 _STREAMS = ("sample", "init", "order", "rest")
 
@@ -75,6 +77,13 @@ def over_tasks_grid(table: Table) -> Grid:
             for each in found
         ],
     )
+
+
+def metrics_grid(table: MetricTable) -> Grid:
+    """Every strategy in every metric of one task; an arrow says which way is better."""
+    heads = [f"{name}{_ARROWS.get(way, '')}" for name, way in zip(table.metrics, table.directions, strict=True)]
+    rows = [[named(row.strategy, row.control), *map(_entry, row.entries)] for row in table.rows]
+    return grid(["Strategy", *heads], rows)
 
 
 def stability_grid(found: Sequence[Stability]) -> Grid:

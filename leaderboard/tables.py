@@ -140,7 +140,7 @@ def _table(title: str, records: Sequence[Record], choose: _Choice) -> Table:
     incomplete: list[Row] = []
     for strategy, control in sorted(controls.items()):
         groups = [cells.get((strategy, column.task)) for column in columns]
-        entries = tuple(None if group is None else _entry(group, choose) for group in groups)
+        entries = tuple(None if group is None else entry_of(group, choose) for group in groups)
         row = Row(strategy, control, entries)
         (complete if row.done == len(columns) else incomplete).append(row)
     table = Table(title, columns, direction, tuple(complete), tuple(incomplete))
@@ -229,7 +229,8 @@ def _column(task: str, records: Sequence[Record], choose: _Choice) -> Column:
     return Column(task, metric.name, metric.direction, ranked=metric.direction != "none")
 
 
-def _entry(group: Sequence[Record], choose: _Choice) -> Entry:
+def entry_of(group: Sequence[Record], choose: _Choice) -> Entry:
+    """Of one strategy on one task, whose records these are."""
     found = [metric.value for record in group if record.status == "ok" and (metric := choose(record)) is not None]
     values = [value for value in found if value is not None]
     keys = tuple(sorted(record.key for record in group))

@@ -78,6 +78,7 @@ def distinct(batches: Sequence[NDArray[np.intp]], examples: Sequence[Example]) -
     alone at the end is dropped, as it has no other to be told from.
     """
     size = max(map(len, batches), default=0)
+    keys = [frozenset(text.strip().lower() for text in example.texts) for example in examples]
     waiting: list[int] = []
     made = []
     todo = list(batches)
@@ -87,11 +88,14 @@ def distinct(batches: Sequence[NDArray[np.intp]], examples: Sequence[Example]) -
         taken: list[int] = []
         left: list[int] = []
         seen: set[str] = set()
-        for row in [*waiting, *batch.tolist()]:
-            texts = {text.strip().lower() for text in examples[row].texts}
-            if len(taken) < room and seen.isdisjoint(texts):
+        rows = [*waiting, *batch.tolist()]
+        for place, row in enumerate(rows):
+            if len(taken) == room:
+                left += rows[place:]
+                break
+            if seen.isdisjoint(keys[row]):
                 taken.append(row)
-                seen |= texts
+                seen |= keys[row]
             else:
                 left.append(row)
         waiting = left

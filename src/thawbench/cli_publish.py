@@ -10,6 +10,9 @@ from thawbench.cli_app import app
 
 PANEL = "Read and publish"
 picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, layers or classes.")
+_Tasks = Annotated[
+    list[str] | None, typer.Option(help="a task such as fewshot/sst2@100, or a glob; repeatable", show_default="all")
+]
 app.add_typer(picture, name="picture", rich_help_panel=PANEL)
 
 
@@ -59,10 +62,7 @@ def leaderboard(
         list[Path] | None,
         typer.Option(help="a document whose blocks to renew, marked by the comments board: TABLE and /board"),
     ] = None,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(help="a task such as fewshot/sst2@100, or a glob; repeatable", show_default="all"),
-    ] = None,
+    task: _Tasks = None,
     metric: Annotated[
         str,
         typer.Option(help="rank by this metric, such as bwt or drop, where a task has it", show_default="the main one"),
@@ -76,6 +76,8 @@ def leaderboard(
     `thawbench leaderboard --task fewshot/sst2@100 --out sst2.md`
 
     `thawbench leaderboard --task 'forgetting/*' --metric bwt --out bwt.md`
+
+    A block takes any table of the page by its title, and those that no page has room for: `metrics of TASK`.
     """
     from thawbench.leaderboard.publish import edition_of
 
@@ -101,6 +103,7 @@ def figures(
     out: Annotated[Path, typer.Option(help="the folder to draw into")],
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
     only: Annotated[list[str] | None, typer.Option(help="a figure's name; repeatable", show_default="all")] = None,
+    task: _Tasks = None,
     dark: Annotated[bool, typer.Option("--dark", help="for a dark page, into files that end in -dark")] = False,
     png: Annotated[bool, typer.Option("--png", help="as .png in place of .svg")] = False,
 ) -> None:
@@ -108,7 +111,8 @@ def figures(
 
     `sizes` is score against labelled rows, in domain and shifted, with the n at which tuning overtakes freezing, which
     `overtaking` has for every strategy. `costs`, `spread` over seeds, `ranks` with those that cannot be told apart,
-    `relevance` against similarity, `shift`, `forgetting`, `noise`, `layers`, `geometry` and `probe` are the others. Of
+    `relevance` against similarity, `shift`, `forgetting`, `drift` of the layers
+    along its chains, `noise`, `layers`, `geometry` and `probe` are the others. Of
     a figure that cannot be drawn it says which records are missing.
 
     `thawbench figures --results leaderboard/records/served --out docs/figures`
@@ -117,7 +121,7 @@ def figures(
     """
     from thawbench.leaderboard.figures import draw_figures
 
-    drawn = draw_figures(results, out, only or (), "dark" if dark else "light", "png" if png else "svg")
+    drawn = draw_figures(results, out, only or (), "dark" if dark else "light", "png" if png else "svg", task or ())
     for damage in drawn.damaged:
         print(f"note: a damaged record is left out: {damage}")
     for each in drawn.outcomes:

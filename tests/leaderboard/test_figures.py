@@ -89,6 +89,17 @@ def test_what_is_drawn_is_written_and_what_is_not_says_what_it_lacks(tmp_path: P
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["spread-dark.png"]
 
 
+def test_of_some_tasks_nothing_else_is_drawn(tmp_path: Path) -> None:
+    records = seeded("frozen", "fewshot/sst2@20", (0.5, 0.6, 0.7)) + seeded("frozen", "fewshot/rte@20", (0.5, 0.6, 0.8))
+    results = folder(tmp_path / "results", records)
+    for place, tasks in (("all", ()), ("one", ["fewshot/sst2*"])):
+        draw_figures(results, tmp_path / place, ["spread"], tasks=tasks)
+    drawn = {place: (tmp_path / place / "spread.svg").read_text(encoding="utf-8") for place in ("all", "one")}
+    assert [("rte@20" in each, "sst2@20" in each) for each in drawn.values()] == [(True, True), (False, True)]
+    with pytest.raises(UserError, match=r"unknown task in the records of .*'fewshot/sts2@20'; did you mean"):
+        draw_figures(results, tmp_path / "none", ["spread"], tasks=["fewshot/sts2@20"])
+
+
 def test_each_backbone_has_files_of_its_own(tmp_path: Path) -> None:
     records = [
         record

@@ -148,6 +148,34 @@ def test_a_board_by_another_metric_ranks_the_tasks_that_have_it_in_its_direction
         edition_of(tmp_path / "results", [out], metric="drpo")
 
 
+def test_a_block_has_every_metric_of_one_task_with_its_direction(tmp_path: Path) -> None:
+    task = "forgetting/a+b"
+
+    def run(strategy: str, seed: int, kept: float, bwt: float, *, control: bool = False) -> Record:
+        others = (
+            MetricValue("bwt", bwt, "up", lower=-1.0),
+            MetricValue("lost", -bwt, "down"),
+            MetricValue("none", None),
+        )
+        record = make_record(strategy, task, kept, metric="kept", others=others, crossed=Seeds(seed, seed, seed))
+        return replace(record, control=control)
+
+    records = [run("tuned", 0, 0.6, -0.1), run("tuned", 1, 0.8, -0.3), run("idle", 0, 0.5, 0.0, control=True)]
+    records += [run("best", 0, 0.9, 0.0), make_record("lost", task, status="failed", why="no")]
+    document = tmp_path / "forgetting.md"
+    document.write_text(f"<!-- board: metrics of {task} -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", records), [], [document]).pages
+
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.text.splitlines() if line.startswith("|")]
+    assert rows[0] == ["Strategy", "kept ↑", "bwt ↑", "lost ↓"]
+    assert rows[2:] == [
+        ["best", "90.00 (1)", "0.00 (1)", "0.00 (1)"],
+        ["tuned", "70.00 ± 14.14 (2)", "-20.00 ± 14.14 (2)", "20.00 ± 14.14 (2)"],
+        ["idle †", "50.00 (1)", "0.00 (1)", "0.00 (1)"],
+        ["lost", "failed", "failed", "failed"],
+    ]
+
+
 def test_check_writes_nothing_and_names_what_is_stale(results: Path, tmp_path: Path) -> None:
     document, board = tmp_path / "README.md", tmp_path / "B.csv"
     document.write_text(DOCUMENT, encoding="utf-8")
