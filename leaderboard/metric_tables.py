@@ -39,10 +39,10 @@ def metric_tables(records: Sequence[Record]) -> tuple[MetricTable, ...]:
 
 
 def _table(task: str, records: Sequence[Record]) -> MetricTable:
-    found: dict[str, MetricValue] = {}
-    for record in records:
-        found |= {each.name: each for each in record.metrics if each.value is not None}
-    metrics = sorted(found.values(), key=lambda each: not each.main)
+    found: dict[str, MetricValue | None] = {}
+    for each in (metric for record in records for metric in record.metrics):
+        found[each.name] = found.get(each.name) or (None if each.value is None else each)  # in the order of the task's
+    metrics = sorted((each for each in found.values() if each is not None), key=lambda each: not each.main)
     strategies = grouped(records, lambda record: record.strategy)
     rows = [
         MetricRow(name, group[0].control, tuple(entry_of(group, _reading(each.name)) for each in metrics))

@@ -6,7 +6,7 @@ from thawbench.contracts import Seeds
 from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.markdown import render_markdown
 from thawbench.leaderboard.overall import Overall
-from thawbench.suite.records import Record
+from thawbench.suite.records import MetricValue, Record
 
 
 def scored(scores: dict[str, dict[str, float]], control: bool = False) -> list[Record]:
@@ -105,6 +105,19 @@ def test_of_shifts_only_pairs_of_domains_are_ranked_and_rows_left_out_have_a_tab
         ["shift/books@9~kitchen"],
         ["shift/snli_biased@9"],
     ]
+
+
+def test_searches_elsewhere_have_a_table_of_their_own_whoever_failed_there() -> None:
+    searched = make_record("a", "shift/nli~SciFact", 0.6, metric="shifted", others=(MetricValue("backbone", 0.5),))
+    failed = make_record("b", "shift/nli~SciFact", status="failed", why="no")
+    (section,) = build_board([searched, failed, *scored({"a": {"shift/books@9~kitchen": 0.8}})]).sections
+
+    assert [[column.task for column in table.columns] for table in section.tables] == [
+        ["shift/books@9~kitchen"],
+        ["shift/nli~SciFact"],
+    ]
+    assert [table.title for table in section.tables] == ["shift", "shift, search"]
+    assert [row.strategy for row in section.tables[1].incomplete] == ["b"]
 
 
 def test_rows_left_out_are_no_ranked_shift_where_they_are_alone_and_their_noise_is_no_domain() -> None:
