@@ -12,9 +12,12 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
+from thawbench.contracts import Json
 from thawbench.registry import strategies
 from thawbench.strategies.rows import NAMED_ROWS
+from thawbench.strategies.tuned import read_choices
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "strategies.md"
@@ -35,7 +38,8 @@ What can be done with a pretrained encoder here, as `--strategy=NAME`; several i
 *Learns from*: the signals of which a train set must offer one. *Trains*: the share of the weights that an optimiser
 moves, the strategy's own networks included, measured on the backbone `tiny` (0.9 million weights); of a strategy that
 makes no classes it is that of the read-out where nothing else is trained. It is more than all where a network is
-trained along and thrown away.
+trained along and thrown away. *Searched*: the default that `thawbench tune` chose on dev for all-MiniLM-L6-v2, and
+in how many trials; every other default is that of its source, or ours where its docstring says so.
 
 """
 
@@ -64,13 +68,30 @@ def sources(name: str) -> tuple[str, ...]:
     return ()
 
 
+def searched(name: str) -> str:
+    """Its defaults that were chosen on dev, for it or for one whose choices it takes over, and in how many trials."""
+    kind = strategies.get(name)
+    config = kind.Config()
+    found: dict[str, str] = {}
+    for other in dict.fromkeys(filter(None, (name, kind.tuned_as, *kind.asks_for))):
+        for choice in read_choices(other):
+            field, trials = str(choice["field"]), len(cast("list[Json]", choice["trials"]))
+            if other in kind.asks_for or getattr(config, field, "") is None:
+                told = f"{field}, {trials} trials" + ("" if other == name else f" of `{other}`")
+                found.setdefault(field, told)  # its own choice has its way
+    return "; ".join(found.values())
+
+
 def page(shares: Mapping[str, float]) -> str:
     """The whole page.
 
     Args:
         shares: of the weights that a strategy trains, by name; what is missing is shown as a dash.
     """
-    lines = ["| name | what it is | learns from | gives | trains | source |", "|---|---|---|---|---:|---|"]
+    lines = [
+        "| name | what it is | learns from | gives | trains | searched | source |",
+        "|---|---|---|---|---:|---|---|",
+    ]
     for name in built_in():
         kind = strategies.get(name)
         cells = (
@@ -79,6 +100,7 @@ def page(shares: Mapping[str, float]) -> str:
             ", ".join(sorted(signal.value for signal in kind.consumes)) or "nothing",
             ", ".join(sorted(what.value for what in kind.provides)),
             _percent(shares[name]) if name in shares else "–",
+            searched(name) or "–",
             "; ".join(sources(name)) or "–",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

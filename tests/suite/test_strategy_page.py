@@ -3,7 +3,7 @@
 import pytest
 
 from thawbench.suite.pinned_scores import read_pins, shares
-from thawbench.suite.strategy_page import COMMAND, PAGE, built_in, page, sources, what_it_is
+from thawbench.suite.strategy_page import COMMAND, PAGE, built_in, page, searched, sources, what_it_is
 
 OF_NO_PAPER = {
     "constant",
@@ -39,6 +39,16 @@ def test_a_citation_is_taken_whole_and_from_the_class_before_the_module() -> Non
     assert sources("frozen") == ()
 
 
+def test_what_was_searched_is_told_with_its_trials_and_whose_they_are() -> None:
+    assert [searched(name) for name in ("lp_ft", "scl", "soup", "lora", "majority")] == [
+        "lr, 24 trials",
+        "lr, 24 trials of `finetune`",
+        "lr, 24 trials of `finetune`",
+        "",
+        "",
+    ]
+
+
 def test_each_built_in_has_its_row_and_a_bar_does_not_break_it() -> None:
     lines = page({"lora": 0.01234}).splitlines()
     rows = {line.split("`")[1]: line for line in lines if line.startswith("| `")}
@@ -46,4 +56,4 @@ def test_each_built_in_has_its_row_and_a_bar_does_not_break_it() -> None:
     assert tuple(rows) == built_in()
     assert "| 1.2 % |" in rows["lora"]
     assert lines[-1].endswith("`mlm_frozen_ebm_thaw` is `mlm+frozen_ebm+ebm:epochs=1`.")
-    assert all(row.replace("\\|", "").count("|") == 7 for row in rows.values())
+    assert all(row.replace("\\|", "").count("|") == 8 for row in rows.values())
