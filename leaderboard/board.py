@@ -10,7 +10,6 @@ from typing import Any
 
 from thawbench.errors import UserError
 from thawbench.leaderboard.costs import CostRow, costs_of
-from thawbench.leaderboard.metric_tables import MetricTable, metric_tables
 from thawbench.leaderboard.mixture import grouped, refuse_mixtures
 from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.references import Reference
@@ -43,7 +42,7 @@ class Section:
     tables: tuple[Table, ...]
     problems: tuple[Problem, ...]
     costs: tuple[CostRow, ...]
-    metrics: tuple[MetricTable, ...]
+    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def _section(records: Sequence[Record], references: Sequence[Reference]) -> Sect
         tables=tables,
         problems=tuple(map(_problem, sorted((each for each in records if each.status != "ok"), key=_place))),
         costs=costs_of(records),
-        metrics=metric_tables(records),
+        records=tuple(records),
     )
 
 

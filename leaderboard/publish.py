@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from thawbench.errors import UserError, unknown
@@ -13,6 +14,7 @@ from thawbench.leaderboard.grid import Grid
 from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import render_latex
 from thawbench.leaderboard.markdown import render_grid, render_markdown
+from thawbench.leaderboard.metric_table import metric_table
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.selection import selected
 from thawbench.leaderboard.table_grids import complete_grid, metrics_grid, references_grid
@@ -127,28 +129,37 @@ def _renewed(path: Path, board: Board) -> str:
             f"{path} has no block for a table, or one without an end; mark the place by two lines, "
             "<!-- board: ir --> and <!-- /board -->"
         )
-    grids = [(title, section.backbone, lines) for section in board.sections for title, lines in _grids(section)]
+    grids = [(title, section.backbone, make) for section in board.sections for title, make in _grids(section)]
     if board.relevance:
         title = "relevance against similarity"
-        grids.append((title, "", relevance_grid(board.relevance)))
-        grids.append((f"{title}, rank correlation", "", agreements_grid(board.relevance)))
+        grids.append((title, "", partial(relevance_grid, board.relevance)))
+        grids.append((f"{title}, rank correlation", "", partial(agreements_grid, board.relevance)))
 
     def block(match: re.Match[str]) -> str:
         title = match["title"]
-        found = [lines for name, backbone, lines in grids if title in (name, f"{name} on {backbone}")]
+        found = [make for name, backbone, make in grids if title in (name, f"{name} on {backbone}")]
         if len(found) > 1:
             raise UserError(f"{path} asks for the table {title}, and several backbones have one; write {title} on NAME")
         if not found:
             raise unknown(f"table in {path}", title, [name for name, *_ in grids])
-        return f"<!-- board: {title} -->\n\n{render_grid(found[0])}\n\n<!-- /board -->"
+        return f"<!-- board: {title} -->\n\n{render_grid(found[0]())}\n\n<!-- /board -->"
 
     return _BLOCK.sub(block, text)
 
 
-def _grids(section: Section) -> list[tuple[str, Grid]]:
-    found = [(table.title, complete_grid(table)) for table in section.tables if table.complete]
-    found += [(f"{table.title}, published", references_grid(table)) for table in section.tables if table.references]
+def _grids(section: Section) -> list[tuple[str, Callable[[], Grid]]]:
+    """The tables by their titles, each made when a block asks for it."""
+    found: list[tuple[str, Callable[[], Grid]]] = []
+    found += [(table.title, partial(complete_grid, table)) for table in section.tables if table.complete]
+    found += [
+        (f"{table.title}, published", partial(references_grid, table)) for table in section.tables if table.references
+    ]
     if section.overall and section.overall.standings:
-        found.append(("overall", overall_grid(section.overall)))
-    found += [(f"metrics of {table.task}", metrics_grid(table)) for table in section.metrics]
-    return [*found, ("cost", costs_grid(section.costs))]
+        found.append(("overall", partial(overall_grid, section.overall)))
+    measured = dict.fromkeys(record.task for record in section.records if len(record.metrics) > 1)
+    found += [(f"metrics of {task}", partial(_metrics_grid, section, task)) for task in measured]
+    return [*found, ("cost", partial(costs_grid, section.costs))]
+
+
+def _metrics_grid(section: Section, task: str) -> Grid:
+    return metrics_grid(metric_table([record for record in section.records if record.task == task]))

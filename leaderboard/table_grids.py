@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
-from thawbench.leaderboard.metric_tables import MetricTable
+from thawbench.leaderboard.metric_table import MetricTable
 from thawbench.leaderboard.references import Published
 from thawbench.leaderboard.stability import Components, Stability
 from thawbench.leaderboard.tables import Column, Entry, Row, Table
@@ -81,7 +81,7 @@ def over_tasks_grid(table: Table) -> Grid:
 
 def metrics_grid(table: MetricTable) -> Grid:
     """Every strategy in every metric of one task; an arrow says which way is better."""
-    heads = [f"{name}{_ARROWS.get(way, '')}" for name, way in zip(table.metrics, table.directions, strict=True)]
+    heads = [f"{column.metric}{_ARROWS.get(column.direction, '')}" for column in table.columns]
     rows = [[named(row.strategy, row.control), *map(_entry, row.entries)] for row in table.rows]
     return grid(["Strategy", *heads], rows)
 

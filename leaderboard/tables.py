@@ -107,9 +107,13 @@ def tables_of(family: str, records: Sequence[Record], references: Sequence[Refer
     is that on all test rows, and not a shifted one. So do searches elsewhere, whose score is another.
     """
     searched = {record.task for record in records if family == SHIFT and record.metric("backbone") is not None}
-    parts = grouped(
-        records, lambda record: _LEFT_OUT if _on_one_domain(record) else _SEARCH if record.task in searched else family
-    )
+
+    def title(record: Record) -> str:
+        if _on_one_domain(record):
+            return _LEFT_OUT
+        return _SEARCH if record.task in searched else family
+
+    parts = grouped(records, title)
     tables = [table for title, members in sorted(parts.items()) for table in _by_metric(title, members)]
     return [
         replace(table, references=reference_rows(references, [(each.task, each.metric) for each in table.columns]))

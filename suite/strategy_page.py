@@ -39,7 +39,7 @@ What can be done with a pretrained encoder here, as `--strategy=NAME`; several i
 moves, the strategy's own networks included, measured on the backbone `tiny` (0.9 million weights); of a strategy that
 makes no classes it is that of the read-out where nothing else is trained. It is more than all where a network is
 trained along and thrown away. *Searched*: the default that `thawbench tune` chose on dev for all-MiniLM-L6-v2, and
-in how many trials; every other default is that of its source, or ours where its docstring says so.
+in how many trials; no other default was searched.
 
 """
 

@@ -111,9 +111,8 @@ def figures(
 
     `sizes` is score against labelled rows, in domain and shifted, with the n at which tuning overtakes freezing, which
     `overtaking` has for every strategy. `costs`, `spread` over seeds, `ranks` with those that cannot be told apart,
-    `relevance` against similarity, `shift`, `forgetting`, `drift` of the layers
-    along its chains, `noise`, `layers`, `geometry` and `probe` are the others. Of
-    a figure that cannot be drawn it says which records are missing.
+    `relevance` against similarity, `shift`, `forgetting`, `drift` of the layers along its chains, `noise`, `layers`,
+    `geometry` and `probe` are the others. Of a figure that cannot be drawn it says which records are missing.
 
     `thawbench figures --results leaderboard/records/served --out docs/figures`
 

@@ -1,0 +1,36 @@
+"""All that is measured on one task, beside the metric that boards rank by: a row a strategy, a column a metric."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import methodcaller
+
+from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.tables import Column, Row, entry_of
+from thawbench.suite.records import Record
+
+
+@dataclass(frozen=True)
+class MetricTable:
+    """One task; the main metric is the first, and the rows are in its order, those without all their scores last."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+def metric_table(records: Sequence[Record]) -> MetricTable:
+    """Of the records of one task and one backbone; a metric that nobody has a score in is left out."""
+    scored = {metric.name for record in records for metric in record.metrics if metric.value is not None}
+    known = {metric.name: metric for record in records for metric in record.metrics}  # in the order of the task's
+    metrics = sorted((known[name] for name in known if name in scored), key=lambda metric: not metric.main)
+    rows = []
+    for name, group in sorted(grouped(records, lambda record: record.strategy).items()):
+        entries = tuple(entry_of(group, methodcaller("metric", each.name)) for each in metrics)
+        rows.append(Row(name, group[0].control, entries))
+    sign = 1 if metrics and metrics[0].direction == "down" else -1
+
+    def place(row: Row) -> tuple[bool, float]:
+        summary = row.entries[0].summary if row.entries and row.entries[0] else None
+        return (summary is None, 0.0 if summary is None else sign * summary.mean)
+
+    columns = (Column(records[0].task, each.name, each.direction, ranked=False) for each in metrics)
+    return MetricTable(tuple(columns), tuple(sorted(rows, key=place)))
