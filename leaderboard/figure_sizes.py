@@ -58,6 +58,15 @@ class SizePanel:
         """What was learnt, and where it was tested."""
         return f"{self.train} → {self.other}, shifted" if self.other else f"{self.train}, in domain"
 
+    @property
+    def name(self) -> str:
+        """As tasks have it, without family and size: `sst2`, `sst2~imdb`."""
+        return f"{self.train}~{self.other}" if self.other else self.train
+
+    def task(self, n: int) -> str:
+        """The task of one size."""
+        return f"shift/{self.train}@{n}~{self.other}" if self.other else f"fewshot/{self.train}@{n}"
+
 
 def size_panels(records: Sequence[Record]) -> tuple[SizePanel, ...]:
     """A panel for each set that two sizes or more were measured of, in domain first and then on other sets."""

@@ -10,6 +10,7 @@ from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.board import Board, Section, build_board
 from thawbench.leaderboard.board_grids import agreements_grid, costs_grid, overall_grid, relevance_grid
 from thawbench.leaderboard.csv_table import render_csv
+from thawbench.leaderboard.figure_sizes import SizePanel, size_panels
 from thawbench.leaderboard.grid import Grid
 from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import render_latex
@@ -17,7 +18,8 @@ from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.metric_table import metric_table
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.selection import selected
-from thawbench.leaderboard.table_grids import complete_grid, metrics_grid, references_grid
+from thawbench.leaderboard.size_table import size_table
+from thawbench.leaderboard.table_grids import complete_grid, metrics_grid, references_grid, sizes_grid
 from thawbench.suite.record_store import uncollected
 from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
@@ -30,6 +32,7 @@ FORMATS: dict[str, Callable[[Board], str]] = {
 }
 _HEAD = re.compile(r"^<!-- board: (?P<title>.+?) -->$", re.MULTILINE)
 _BLOCK = re.compile(_HEAD.pattern + r"\n.*?^<!-- /board -->$", re.MULTILINE | re.DOTALL)
+_SIZES = "sizes of "
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def edition_of(
     Args:
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
-            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, or `metrics of TASK`,
+            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, `metrics of TASK`, or
+            `sizes of SET` (`sizes of sst2~imdb`: one set at its sizes, and where it was tested),
             with ` on BACKBONE` if several have it; or `relevance against similarity`, or that and `, rank correlation`.
         tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
         metric: ranks in place of each task's main one; tasks without it are left out.
@@ -124,12 +128,13 @@ def _renewed(path: Path, board: Board) -> str:
         text = path.read_bytes().decode("utf-8")
     except (OSError, ValueError) as error:
         raise UserError(f"the document {path} cannot be read ({error})") from None
-    if not _BLOCK.search(text) or len(_BLOCK.findall(text)) != len(_HEAD.findall(text)):
+    asked = _HEAD.findall(text)
+    if not asked or len(_BLOCK.findall(text)) != len(asked):
         raise UserError(
             f"{path} has no block for a table, or one without an end; mark the place by two lines, "
             "<!-- board: ir --> and <!-- /board -->"
         )
-    grids = [(title, section.backbone, make) for section in board.sections for title, make in _grids(section)]
+    grids = [(title, section.backbone, make) for section in board.sections for title, make in _grids(section, asked)]
     if board.relevance:
         title = "relevance against similarity"
         grids.append((title, "", partial(relevance_grid, board.relevance)))
@@ -147,8 +152,8 @@ def _renewed(path: Path, board: Board) -> str:
     return _BLOCK.sub(block, text)
 
 
-def _grids(section: Section) -> list[tuple[str, Callable[[], Grid]]]:
-    """The tables by their titles, each made when a block asks for it."""
+def _grids(section: Section, asked: Sequence[str]) -> list[tuple[str, Callable[[], Grid]]]:
+    """The tables by their titles, each made when a block asks for it; those of sizes only where some are asked for."""
     found: list[tuple[str, Callable[[], Grid]]] = []
     found += [(table.title, partial(complete_grid, table)) for table in section.tables if table.complete]
     found += [
@@ -158,8 +163,14 @@ def _grids(section: Section) -> list[tuple[str, Callable[[], Grid]]]:
         found.append(("overall", partial(overall_grid, section.overall)))
     measured = dict.fromkeys(record.task for record in section.records if len(record.metrics) > 1)
     found += [(f"metrics of {task}", partial(_metrics_grid, section, task)) for task in measured]
+    if any(title.startswith(_SIZES) for title in asked):  # they take a sixth of a board's time
+        found += [(_SIZES + panel.name, partial(_sizes_grid, section, panel)) for panel in size_panels(section.records)]
     return [*found, ("cost", partial(costs_grid, section.costs))]
 
 
 def _metrics_grid(section: Section, task: str) -> Grid:
     return metrics_grid(metric_table([record for record in section.records if record.task == task]))
+
+
+def _sizes_grid(section: Section, panel: SizePanel) -> Grid:
+    return sizes_grid(size_table(section.records, panel))

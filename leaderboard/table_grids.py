@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
+from thawbench.leaderboard.figure_sizes import FROZEN
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
 from thawbench.leaderboard.metric_table import MetricTable
 from thawbench.leaderboard.references import Published
+from thawbench.leaderboard.size_table import SizeTable
 from thawbench.leaderboard.stability import Components, Stability
 from thawbench.leaderboard.tables import Column, Entry, Row, Table
 
@@ -84,6 +86,15 @@ def metrics_grid(table: MetricTable) -> Grid:
     heads = [f"{column.metric}{_ARROWS.get(column.direction, '')}" for column in table.columns]
     rows = [[named(row.strategy, row.control), *map(_entry, row.entries)] for row in table.rows]
     return grid(["Strategy", *heads], rows)
+
+
+def sizes_grid(table: SizeTable) -> Grid:
+    """Every strategy at every n of one set, and where it overtakes the frozen encoder."""
+    rows = [
+        [named(row.strategy, row.control), *map(_entry, row.entries), MISSING if found is None else found.told]
+        for row, found in zip(table.rows, table.overtakings, strict=True)
+    ]
+    return grid(["Strategy", *(f"n = {n}" for n in table.sizes), f"Overtakes {FROZEN}"], rows)
 
 
 def stability_grid(found: Sequence[Stability]) -> Grid:

@@ -77,7 +77,8 @@ def leaderboard(
 
     `thawbench leaderboard --task 'forgetting/*' --metric bwt --out bwt.md`
 
-    A block takes any table of the page by its title, and those that no page has room for: `metrics of TASK`.
+    A block takes any table of the page by its title, and those that no page has room for: `metrics of TASK`,
+    and of one set at its sizes, with where each strategy overtakes `frozen`: `sizes of sst2`, `sizes of sst2~imdb`.
     """
     from thawbench.leaderboard.publish import edition_of
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from figures_by_hand import seeded
 from records_by_hand import make_record
 from typer.testing import CliRunner
 
@@ -174,6 +175,35 @@ def test_a_block_has_every_metric_of_one_task_with_its_direction(tmp_path: Path)
         ["idle †", "50.00 (1)", "0.00 (1)", "0.00 (1)"],
         ["lost", "failed", "failed", "failed"],
     ]
+
+
+def test_a_block_can_hold_one_set_at_its_sizes_and_where_each_strategy_overtakes_freezing(tmp_path: Path) -> None:
+    def runs(strategy: str, n: int, *scores: float, control: bool = False) -> list[Record]:
+        home = seeded(strategy, f"fewshot/sst2@{n}", scores, control=control)
+        away = seeded(strategy, f"shift/sst2@{n}~imdb", [each - 0.1 for each in scores], metric="shifted")
+        return [*home, *(replace(record, control=control) for record in away)]
+
+    records = [*runs("frozen", 20, 0.6, 0.61, 0.62), *runs("frozen", 100, 0.7, 0.71, 0.72)]
+    records += [*runs("finetune", 20, 0.5, 0.52, 0.51), *runs("finetune", 100, 0.75, 0.77, 0.79)]
+    records += [*runs("once", 20, 0.9), *runs("none", 20, 0.4, control=True), *runs("none", 100, 0.5, control=True)]
+    document = tmp_path / "sizes.md"
+    blocks = (f"<!-- board: sizes of {name} -->\n<!-- /board -->\n" for name in ("sst2", "sst2~imdb"))
+    document.write_text("\n".join(blocks), encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", records), [], [document]).pages
+
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.text.splitlines() if line.startswith("|")]
+    home, away = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    assert home[0] == away[0] == ["Strategy", "n = 20", "n = 100", "Overtakes frozen"]
+    # the differences, paired, are -.1, -.09, -.11 and .05, .06, .07: 0 at 20 * 5 ** (.1 / .16) = 55
+    assert [row[:3] for row in home[2:]] == [
+        ["finetune", "51.00 ± 1.00 (3)", "77.00 ± 2.00 (3)"],
+        ["frozen", "61.00 ± 1.00 (3)", "71.00 ± 1.00 (3)"],
+        ["none †", "40.00 (1)", "50.00 (1)"],
+        ["once", "90.00 (1)", "–"],
+    ]
+    assert home[2][3].startswith("n ≈ 55 (95 %: ")
+    assert [row[3] for row in home[3:]] == ["–"] * 3
+    assert away[2][1:3] == ["41.00 ± 1.00 (3)", "67.00 ± 2.00 (3)"]
 
 
 def test_check_writes_nothing_and_names_what_is_stale(results: Path, tmp_path: Path) -> None:
