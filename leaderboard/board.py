@@ -15,6 +15,7 @@ from thawbench.leaderboard.overall import Overall, overall_of
 from thawbench.leaderboard.references import Reference
 from thawbench.leaderboard.relevance import Relevance, relevance_of
 from thawbench.leaderboard.tables import Table, tables_of
+from thawbench.leaderboard.turned_labels import TurnedLabels, turned_labels
 from thawbench.suite.record_store import uncollected
 from thawbench.suite.records import Record
 
@@ -42,6 +43,7 @@ class Section:
     tables: tuple[Table, ...]
     problems: tuple[Problem, ...]
     costs: tuple[CostRow, ...]
+    turned: tuple[TurnedLabels, ...]
     records: tuple[Record, ...]
 
 
@@ -88,6 +90,7 @@ def _section(records: Sequence[Record], references: Sequence[Reference]) -> Sect
         tables=tables,
         problems=tuple(map(_problem, sorted((each for each in records if each.status != "ok"), key=_place))),
         costs=costs_of(records),
+        turned=turned_labels(records),
         records=tuple(records),
     )
 

@@ -15,7 +15,7 @@ from thawbench.leaderboard.board_grids import (
     relevance_grid,
 )
 from thawbench.leaderboard.coverage import coverage_note
-from thawbench.leaderboard.grid import CONTROL, MISSING, Cell, Grid
+from thawbench.leaderboard.grid import CONTROL, MISSING, Cell, Grid, score
 from thawbench.leaderboard.overall import Overall
 from thawbench.leaderboard.relevance import Relevance
 from thawbench.leaderboard.stability import Stability
@@ -29,6 +29,7 @@ from thawbench.leaderboard.table_grids import (
     stability_grid,
 )
 from thawbench.leaderboard.tables import Table
+from thawbench.leaderboard.turned_labels import TurnedLabels
 
 _WORDS = {"up": "higher is better", "down": "lower is better", None: "not ranked"}
 
@@ -96,6 +97,8 @@ def _section(section: Section) -> list[str]:
         parts += _overall(section.overall)
     for table in section.tables:
         parts += _table(table)
+    if section.turned:
+        parts += ["### Worse than chance", "\n".join(map(_turned, section.turned))]
     if section.problems:
         parts += ["### Without a score", "\n".join(_problem(problem) for problem in section.problems)]
     if section.costs:
@@ -171,6 +174,14 @@ def _stability(title: str, found: Sequence[Stability]) -> list[str]:
     if any(components.clipped for components in crossed):
         told += f" {BELOW} marks a variance whose unbiased estimate is below 0; it is set to 0."
     return [f"#### {title}: stability", told, render_grid(stability_grid(found))]
+
+
+def _turned(found: TurnedLabels) -> str:
+    return (
+        f"- {escape(found.task)}: all {found.strategies} strategies have a Matthews correlation between "
+        f"{score(found.least)} and {score(found.most)}, where chance has 0. This copy of the test set may name its "
+        "labels the other way round: read some of its rows before these scores are used."
+    )
 
 
 def _problem(problem: Problem) -> str:
