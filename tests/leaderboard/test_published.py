@@ -28,6 +28,7 @@ def test_the_committed_boards_are_made_from_the_committed_records() -> None:
         ("costs.md", "served", ["fewshot/sst2@100"]),
         ("forgetting.md", "served", ["forgetting/*subj*"]),
         ("shifts.md", "outward", []),
+        ("structure.md", "outward", []),
     ],
 )
 def test_the_tables_of_the_docs_are_made_from_the_committed_records(page: str, records: str, tasks: list[str]) -> None:
