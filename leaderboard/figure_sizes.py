@@ -1,80 +1,20 @@
 """The first figure: score against the number of labelled rows, in domain and shifted, and where tuning overtakes."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_cells import (
-    Cell,
-    Line,
-    Point,
-    Reading,
-    cells_of,
-    gaps_note,
-    main_score,
-    metric_score,
-)
+from thawbench.leaderboard.figure_cells import gaps_note
 from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
-from thawbench.leaderboard.figure_overtaking import Overtaking, overtaking_of
+from thawbench.leaderboard.figure_overtaking import Overtaking
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
-from thawbench.leaderboard.mixture import grouped
-from thawbench.suite.records import Record
+from thawbench.leaderboard.size_panels import FROZEN, SizePanel
 
-TUNED, FROZEN = "finetune", "frozen"
-_IN_DOMAIN = re.compile(r"fewshot/(?P<set>[^@:]+)@(?P<n>\d+)")
-_SHIFTED = re.compile(r"shift/(?P<set>[^@:~]+)@(?P<n>\d+)~(?P<other>[^~:]+)")
-
-
-@dataclass(frozen=True)
-class SizePanel:
-    """One set at its sizes, or one set tested on another.
-
-    Attributes:
-        other: the set that it is tested on; empty in domain.
-        lines: strategies with a score at two sizes or more, the best at the greatest n first.
-        single: those that have one at one size alone.
-        gaps: cells without a mean.
-        overtakings: of every strategy that is no control over `FROZEN`.
-    """
-
-    train: str
-    other: str
-    metric: str
-    chance: float | None
-    sizes: tuple[int, ...]
-    lines: tuple[Line, ...]
-    single: tuple[str, ...]
-    gaps: tuple[Cell, ...]
-    overtakings: tuple[Overtaking, ...]
-
-    @property
-    def title(self) -> str:
-        """What was learnt, and where it was tested."""
-        return f"{self.train} → {self.other}, shifted" if self.other else f"{self.train}, in domain"
-
-    @property
-    def name(self) -> str:
-        """As tasks have it, without family and size: `sst2`, `sst2~imdb`."""
-        return f"{self.train}~{self.other}" if self.other else self.train
-
-    def task(self, n: int) -> str:
-        """The task of one size."""
-        return f"shift/{self.train}@{n}~{self.other}" if self.other else f"fewshot/{self.train}@{n}"
-
-
-def size_panels(records: Sequence[Record]) -> tuple[SizePanel, ...]:
-    """A panel for each set that two sizes or more were measured of, in domain first and then on other sets."""
-    found = [
-        *_panels(records, _IN_DOMAIN, main_score),
-        *_panels(records, _SHIFTED, metric_score("shifted")),
-    ]
-    return tuple(sorted(found, key=lambda panel: (panel.train, panel.other)))
+TUNED = "finetune"
 
 
 @themed
@@ -133,57 +73,6 @@ def draw_overtakings(panels: Sequence[SizePanel], ink: Ink) -> Figure:
     for place, panel in enumerate(panels):
         _forest(sheet, place, panel, ink)
     return sheet.figure
-
-
-def _panels(records: Sequence[Record], pattern: re.Pattern[str], reading: Reading) -> list[SizePanel]:
-    named = [(match, record) for record in records if (match := pattern.fullmatch(record.task))]
-    places = {record.task: (match["set"], match.groupdict().get("other") or "") for match, record in named}
-    sized = [record for _, record in named]
-    found = []
-    for (train, other), members in sorted(grouped(sized, lambda record: places[record.task]).items()):
-        panel = _panel(train, other, members, {match.string: int(match["n"]) for match, _ in named}, reading)
-        if panel.lines:
-            found.append(panel)
-    return found
-
-
-def _panel(train: str, other: str, records: Sequence[Record], sizes: Mapping[str, int], reading: Reading) -> SizePanel:
-    cells = cells_of(records, reading)
-    known = sorted({sizes[cell.task] for cell in cells})
-    by_strategy: dict[str, dict[int, Cell]] = {}
-    for cell in cells:
-        if cell.summary is not None:
-            by_strategy.setdefault(cell.strategy, {})[sizes[cell.task]] = cell
-    lines = [_line(group, known) for group in by_strategy.values() if len(group) > 1]
-    mains = [record.main for record in records if record.main is not None]
-    metric = min((main.name for main in mains), default="score")
-    chances = {main.chance for main in mains}
-    frozen = by_strategy.get(FROZEN, {})
-    contenders = [group for name, group in sorted(by_strategy.items()) if name != FROZEN]
-    up = all(main.direction != "down" for main in mains)
-    found = [overtaking_of(group, frozen, up=up) for group in contenders if not next(iter(group.values())).control]
-    return SizePanel(
-        train,
-        other,
-        metric,
-        chances.pop() if len(chances) == 1 else None,
-        tuple(known),
-        tuple(sorted(lines, key=lambda line: (-line.there[-1].mean, line.strategy))),
-        tuple(name for name, group in sorted(by_strategy.items()) if len(group) == 1),
-        tuple(cell for cell in cells if cell.summary is None),
-        tuple(sorted((each for each in found if each is not None), key=lambda each: (each.at, each.first))),
-    )
-
-
-def _line(cells: Mapping[int, Cell], sizes: Sequence[int]) -> Line:
-    some = next(iter(cells.values()))
-    return Line(some.strategy, some.control, tuple(_point(n, cells.get(n)) for n in sizes))
-
-
-def _point(n: int, cell: Cell | None) -> Point | None:
-    if cell is None or cell.summary is None:
-        return None
-    return Point(float(n), cell.summary.mean, cell.interval, cell.summary.n)
 
 
 def _mark(axes: Axes, found: Overtaking, ink: Ink) -> None:

@@ -15,12 +15,13 @@ from thawbench.leaderboard.figure_forgetting import chains, draw_chains
 from thawbench.leaderboard.figure_ranks import draw_ranks, rank_panels
 from thawbench.leaderboard.figure_relevance import draw_relevance, relevance_picture
 from thawbench.leaderboard.figure_shift import draw_shift, shift_panels
-from thawbench.leaderboard.figure_sizes import draw_overtakings, draw_sizes, size_panels
+from thawbench.leaderboard.figure_sizes import draw_overtakings, draw_sizes
 from thawbench.leaderboard.figure_spread import draw_strips, strips
 from thawbench.leaderboard.figure_style import Kind, render
 from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.mixture import refuse_mixtures
 from thawbench.leaderboard.selection import selected
+from thawbench.leaderboard.size_panels import size_panels
 from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
 

@@ -10,7 +10,6 @@ from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.board import Board, Section, build_board
 from thawbench.leaderboard.board_grids import agreements_grid, costs_grid, overall_grid, relevance_grid
 from thawbench.leaderboard.csv_table import render_csv
-from thawbench.leaderboard.figure_sizes import SizePanel, size_panels
 from thawbench.leaderboard.grid import Grid
 from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import render_latex
@@ -18,6 +17,7 @@ from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.metric_table import metric_table
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.selection import selected
+from thawbench.leaderboard.size_panels import SizePanel, size_panels
 from thawbench.leaderboard.size_table import size_table
 from thawbench.leaderboard.table_grids import complete_grid, metrics_grid, references_grid, sizes_grid
 from thawbench.suite.record_store import uncollected

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thawbench.leaderboard.figure_overtaking import Overtaking
-from thawbench.leaderboard.figure_sizes import SizePanel
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.size_panels import SizePanel
 from thawbench.leaderboard.tables import Row, entry_of
 from thawbench.suite.records import MetricValue, Record
 

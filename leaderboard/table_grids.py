@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
-from thawbench.leaderboard.figure_sizes import FROZEN
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
 from thawbench.leaderboard.metric_table import MetricTable
 from thawbench.leaderboard.references import Published
+from thawbench.leaderboard.size_panels import FROZEN
 from thawbench.leaderboard.size_table import SizeTable
 from thawbench.leaderboard.stability import Components, Stability
 from thawbench.leaderboard.tables import Column, Entry, Row, Table

@@ -8,7 +8,8 @@ from figures_by_hand import all_drawn_is_finite, seeded, texts_of
 from records_by_hand import make_record
 
 from thawbench.contracts import Seeds
-from thawbench.leaderboard.figure_sizes import SizePanel, draw_overtakings, draw_sizes, size_panels
+from thawbench.leaderboard.figure_sizes import draw_overtakings, draw_sizes
+from thawbench.leaderboard.size_panels import SizePanel, size_panels
 from thawbench.suite.records import MetricValue, Record
 
 FROZEN: dict[int, tuple[float, ...]] = {20: (0.6, 0.61, 0.62), 100: (0.7, 0.71, 0.72)}
