@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_cells import gaps_note
 from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
-from thawbench.leaderboard.figure_overtaking import Overtaking
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
+from thawbench.leaderboard.overtaking import Overtaking
 from thawbench.leaderboard.size_panels import FROZEN, SizePanel
 
 TUNED = "finetune"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import methodcaller
 
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.tables import Column, Row, entry_of
+from thawbench.leaderboard.tables import Column, Row, entry_of, standing
 from thawbench.suite.records import Record
 
 
@@ -26,11 +26,7 @@ def metric_table(records: Sequence[Record]) -> MetricTable:
     for name, group in sorted(grouped(records, lambda record: record.strategy).items()):
         entries = tuple(entry_of(group, methodcaller("metric", each.name)) for each in metrics)
         rows.append(Row(name, group[0].control, entries))
-    sign = 1 if metrics and metrics[0].direction == "down" else -1
-
-    def place(row: Row) -> tuple[bool, float]:
-        summary = row.entries[0].summary if row.entries and row.entries[0] else None
-        return (summary is None, 0.0 if summary is None else sign * summary.mean)
-
+    up = not metrics or metrics[0].direction != "down"
+    rows.sort(key=lambda row: standing(row.entries[0] if row.entries else None, up=up))
     columns = (Column(records[0].task, each.name, each.direction, ranked=False) for each in metrics)
-    return MetricTable(tuple(columns), tuple(sorted(rows, key=place)))
+    return MetricTable(tuple(columns), tuple(rows))

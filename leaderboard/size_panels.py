@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from thawbench.leaderboard.figure_cells import Cell, Line, Point, Reading, cells_of, main_score, metric_score
-from thawbench.leaderboard.figure_overtaking import Overtaking, overtaking_of
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.overtaking import Overtaking, overtaking_of
 from thawbench.suite.records import Record
 
 FROZEN = "frozen"
@@ -20,6 +20,7 @@ class SizePanel:
 
     Attributes:
         other: the set that it is tested on; empty in domain.
+        up: greater is better.
         lines: strategies with a score at two sizes or more, the best at the greatest n first.
         single: those that have one at one size alone.
         gaps: cells without a mean.
@@ -29,6 +30,7 @@ class SizePanel:
     train: str
     other: str
     metric: str
+    up: bool
     chance: float | None
     sizes: tuple[int, ...]
     lines: tuple[Line, ...]
@@ -91,6 +93,7 @@ def _panel(train: str, other: str, records: Sequence[Record], sizes: Mapping[str
         train,
         other,
         metric,
+        up,
         chances.pop() if len(chances) == 1 else None,
         tuple(known),
         tuple(sorted(lines, key=lambda line: (-line.there[-1].mean, line.strategy))),

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thawbench.leaderboard.figure_overtaking import Overtaking
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.overtaking import Overtaking
 from thawbench.leaderboard.size_panels import SizePanel
-from thawbench.leaderboard.tables import Row, entry_of
+from thawbench.leaderboard.tables import Row, entry_of, standing
 from thawbench.suite.records import MetricValue, Record
 
 
@@ -36,11 +36,6 @@ def size_table(records: Sequence[Record], panel: SizePanel) -> SizeTable:
         groups = [cells.get((strategy, task)) for task in tasks]
         entries = tuple(None if group is None else entry_of(group, choose) for group in groups)
         rows.append(Row(strategy, control, entries))
-    rows.sort(key=_place)
+    rows.sort(key=lambda row: [standing(entry, up=panel.up) for entry in reversed(row.entries)])
     found = {each.first: each for each in panel.overtakings}
     return SizeTable(panel.sizes, tuple(rows), tuple(found.get(row.strategy) for row in rows))
-
-
-def _place(row: Row) -> list[tuple[bool, float]]:
-    summaries = [None if entry is None else entry.summary for entry in reversed(row.entries)]
-    return [(found is None, 0.0 if found is None else -found.mean) for found in summaries]

@@ -236,6 +236,18 @@ def _column(task: str, records: Sequence[Record], choose: _Choice) -> Column:
     return Column(task, metric.name, metric.direction, ranked=metric.direction != "none")
 
 
+def standing(entry: Entry | None, *, up: bool) -> tuple[bool, float]:
+    """What entries are sorted by: the best first, and those without a summary last.
+
+    Args:
+        up: greater is better.
+    """
+    summary = None if entry is None else entry.summary
+    if summary is None:
+        return (True, 0.0)
+    return (False, -summary.mean if up else summary.mean)
+
+
 def entry_of(group: Sequence[Record], choose: _Choice) -> Entry:
     """Of one strategy on one task, whose records these are."""
     found = [metric.value for record in group if record.status == "ok" and (metric := choose(record)) is not None]

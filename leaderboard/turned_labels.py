@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.tables import SHIFT
 from thawbench.suite.records import Record
 
-FAMILY, METRIC = "shift", "shifted_mcc"
-WORST = -0.1
-LEAST_STRATEGIES = 2
+_METRIC = "shifted_mcc"
+_WORST = -0.1
+_LEAST_STRATEGIES = 2
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,16 @@ def turned_labels(records: Sequence[Record]) -> tuple[TurnedLabels, ...]:
     What was learnt may well be worth nothing elsewhere, which is 0. That all of them know the classes apart and name
     each by the other's name is more than bad luck: the test set may name its labels the other way.
     """
+    scored = [
+        (record, metric.value)
+        for record in records
+        if record.family == SHIFT and not record.control
+        if (metric := record.metric(_METRIC)) is not None and metric.value is not None
+    ]
     found = []
-    shifts = [record for record in records if record.family == FAMILY and not record.control]
-    for task, members in sorted(grouped(shifts, lambda record: record.task).items()):
-        runs: dict[str, list[float]] = {}
-        for record in members:
-            metric = record.metric(METRIC)
-            if metric is not None and metric.value is not None:
-                runs.setdefault(record.strategy, []).append(metric.value)
-        means = [fmean(values) for values in runs.values()]
-        if len(means) >= LEAST_STRATEGIES and max(means) < WORST:
+    for task, members in sorted(grouped(scored, lambda each: each[0].task).items()):
+        runs = grouped(members, lambda each: each[0].strategy)
+        means = [fmean(value for _, value in group) for group in runs.values()]
+        if len(means) >= _LEAST_STRATEGIES and max(means) < _WORST:
             found.append(TurnedLabels(task, len(means), min(means), max(means)))
     return tuple(found)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from figures_by_hand import all_drawn_is_finite, seeded, texts_of
@@ -10,6 +11,7 @@ from records_by_hand import make_record
 from thawbench.contracts import Seeds
 from thawbench.leaderboard.figure_sizes import draw_overtakings, draw_sizes
 from thawbench.leaderboard.size_panels import SizePanel, size_panels
+from thawbench.leaderboard.size_table import size_table
 from thawbench.suite.records import MetricValue, Record
 
 FROZEN: dict[int, tuple[float, ...]] = {20: (0.6, 0.61, 0.62), 100: (0.7, 0.71, 0.72)}
@@ -120,3 +122,20 @@ def test_the_rows_of_overtakings_say_what_was_found() -> None:
     told = texts_of(figure)
     assert "lp_ft" in told
     assert any(text.startswith("n ≈ 55 (95 %:") and text.endswith("3 seeds") for text in told)
+
+
+def test_as_a_table_the_best_comes_first_whichever_way_is_better_and_who_lacks_the_greatest_n_last() -> None:
+    records = [
+        *few_shot("far", {20: (0.6,) * 3, 100: (0.5,) * 3}),
+        *few_shot("near", {20: (0.7,) * 3, 100: (0.2,) * 3}),
+    ]
+    records += few_shot("once", {20: (0.1,) * 3})
+    for order, up in ((["far", "near", "once"], True), (["near", "far", "once"], False)):
+        turned = [replace(each, metrics=directed(each, "up" if up else "down")) for each in records]
+        (panel,) = size_panels(turned)
+        assert panel.up == up
+        assert [row.strategy for row in size_table(turned, panel).rows] == order
+
+
+def directed(record: Record, direction: Literal["up", "down"]) -> tuple[MetricValue, ...]:
+    return tuple(replace(metric, direction=direction) for metric in record.metrics)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thawbench.leaderboard.figure_cells import Cell, Run
-from thawbench.leaderboard.figure_overtaking import Overtaking, by_sample, overtaking_of
+from thawbench.leaderboard.overtaking import Overtaking, by_sample, overtaking_of
 
 
 def cells(strategy: str, scores: dict[int, tuple[float, ...]]) -> dict[int, Cell]:
