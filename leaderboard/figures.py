@@ -9,8 +9,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from thawbench.errors import UserError, unknown
+from thawbench.leaderboard.field_panels import field_panels
 from thawbench.leaderboard.figure_costs import cost_panels, draw_costs
 from thawbench.leaderboard.figure_curves import DRIFT, GEOMETRY, LAYERS, NOISE, PROBE, curve_panels, draw_curves
+from thawbench.leaderboard.figure_fields import draw_fields
 from thawbench.leaderboard.figure_forgetting import chains, draw_chains
 from thawbench.leaderboard.figure_ranks import draw_ranks, rank_panels
 from thawbench.leaderboard.figure_relevance import draw_relevance, relevance_picture
@@ -59,6 +61,9 @@ FIGURES: Mapping[str, FigureKind] = {
         _overtaking, draw_overtakings, "frozen and another strategy at two sizes of one set, at three seeds or more"
     ),
     "costs": FigureKind(cost_panels, draw_costs, "three strategies on one task"),
+    "fields": FigureKind(
+        field_panels, draw_fields, "a strategy at three values of one field: drop_top:k=0, k=1 and k=2"
+    ),
     "spread": FigureKind(strips, draw_strips, "a strategy on a few-shot task at three seeds or more"),
     "ranks": FigureKind(rank_panels, draw_ranks, "two strategies on all tasks of a family, at three seeds or more"),
     "relevance": FigureKind(relevance_picture, draw_relevance, "a strategy on all tasks of both ir and sts"),

@@ -104,22 +104,22 @@ def one_line(value: Any) -> bytes:
     return msgspec.json.encode(value)
 
 
-def _but_for_seeds(records: Sequence[Record]) -> list[Record]:
-    """The first of those that differ in nothing but their seeds: what these mix, all mix."""
-    alike = grouped(records, lambda record: (record.strategy, record.task, one_line(_without_seeds(record))))
-    return [group[0] for group in alike.values()]
-
-
-def _without_seeds(record: Record) -> Mapping[str, Any]:
+def without_seeds(record: Record) -> Mapping[str, Any]:
     """The cell but for its seeds."""
     adaptation = record.cell["adaptation"]
     steps = [{**step, "seeds": None} for step in adaptation["steps"]]
     return {**record.cell, "adaptation": {**adaptation, "steps": steps}}
 
 
+def _but_for_seeds(records: Sequence[Record]) -> list[Record]:
+    """The first of those that differ in nothing but their seeds: what these mix, all mix."""
+    alike = grouped(records, lambda record: (record.strategy, record.task, one_line(without_seeds(record))))
+    return [group[0] for group in alike.values()]
+
+
 def _without_task(record: Record) -> Mapping[str, Any]:
     """The same but for task and backbone too, which are looked at apart."""
-    cell = _without_seeds(record)
+    cell = without_seeds(record)
     return {**cell, "task": None, "adaptation": {**cell["adaptation"], "backbone": None}}
 
 

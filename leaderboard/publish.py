@@ -10,16 +10,18 @@ from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.board import Board, Section, build_board
 from thawbench.leaderboard.board_grids import agreements_grid, costs_grid, overall_grid, relevance_grid
 from thawbench.leaderboard.csv_table import render_csv
+from thawbench.leaderboard.field_panels import field_panels
 from thawbench.leaderboard.grid import Grid
 from thawbench.leaderboard.json_page import render_json
 from thawbench.leaderboard.latex import render_latex
 from thawbench.leaderboard.markdown import render_grid, render_markdown
 from thawbench.leaderboard.metric_table import metric_table
+from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.selection import selected
 from thawbench.leaderboard.size_panels import SizePanel, size_panels
 from thawbench.leaderboard.size_table import size_table
-from thawbench.leaderboard.table_grids import complete_grid, metrics_grid, references_grid, sizes_grid
+from thawbench.leaderboard.table_grids import complete_grid, fields_grid, metrics_grid, references_grid, sizes_grid
 from thawbench.suite.record_store import uncollected
 from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
@@ -33,6 +35,7 @@ FORMATS: dict[str, Callable[[Board], str]] = {
 _HEAD = re.compile(r"^<!-- board: (?P<title>.+?) -->$", re.MULTILINE)
 _BLOCK = re.compile(_HEAD.pattern + r"\n.*?^<!-- /board -->$", re.MULTILINE | re.DOTALL)
 _SIZES = "sizes of "
+_FIELD = re.compile(r"(?!sizes |metrics )\w+ of \w")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ def edition_of(
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
             TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, `metrics of TASK`, or
-            `sizes of SET` (`sizes of sst2~imdb`: one set at its sizes, and where it was tested),
+            `sizes of SET` (`sizes of sst2~imdb`: one set at its sizes, and where it was tested), or `FIELD of STRATEGY`
+            (`k of drop_top`: scores and seconds along one field),
             with ` on BACKBONE` if several have it; or `relevance against similarity`, or that and `, rank correlation`.
         tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
         metric: ranks in place of each task's main one; tasks without it are left out.
@@ -163,6 +167,9 @@ def _grids(section: Section, asked: Sequence[str]) -> list[tuple[str, Callable[[
         found.append(("overall", partial(overall_grid, section.overall)))
     measured = dict.fromkeys(record.task for record in section.records if len(record.metrics) > 1)
     found += [(f"metrics of {task}", partial(_metrics_grid, section, task)) for task in measured]
+    if any(_FIELD.match(title) for title in asked):
+        by_field = grouped(field_panels(section.records), lambda panel: panel.name)
+        found += [(name, partial(fields_grid, panels)) for name, panels in by_field.items()]
     if any(title.startswith(_SIZES) for title in asked):  # they take a sixth of a board's time
         found += [(_SIZES + panel.name, partial(_sizes_grid, section, panel)) for panel in size_panels(section.records)]
     return [*found, ("cost", partial(costs_grid, section.costs))]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
+from thawbench.leaderboard.field_panels import FieldPanel
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
 from thawbench.leaderboard.metric_table import MetricTable
 from thawbench.leaderboard.references import Published
@@ -95,6 +96,24 @@ def sizes_grid(table: SizeTable) -> Grid:
         for row, found in zip(table.rows, table.overtakings, strict=True)
     ]
     return grid(["Strategy", *(f"n = {n}" for n in table.sizes), f"Overtakes {FROZEN}"], rows)
+
+
+def fields_grid(panels: Sequence[FieldPanel]) -> Grid:
+    """Every strategy at every value of one field, on every task the score and the seconds of its fastest fit."""
+    found = {
+        (ladder.strategy, rung.value, panel.task): rung
+        for panel in panels
+        for ladder in panel.ladders
+        for rung in ladder.rungs
+    }
+    rows = []
+    for strategy, value in sorted({(strategy, value) for strategy, value, _ in found}):
+        cells: list[str] = []
+        for panel in panels:
+            rung = found.get((strategy, value, panel.task))
+            cells += [MISSING, MISSING] if rung is None else [_entry(rung.entry), f"{rung.seconds:.0f}"]
+        rows.append([strategy, f"{value:g}", *cells])
+    return grid(["Strategy", panels[0].field, *(head for panel in panels for head in (panel.task, "fit s"))], rows)
 
 
 def stability_grid(found: Sequence[Stability]) -> Grid:

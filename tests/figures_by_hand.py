@@ -25,7 +25,7 @@ def seeded(
 
 
 def every_family(strategies: Sequence[str] = STRATEGIES, seeds: int = 3) -> list[Record]:
-    """Scores on two sizes, on ir and sts, shifted, along a chain, under noise, and by layer."""
+    """Scores on three sizes, along a field, on ir and sts, shifted, along a chain, under noise, and by layer."""
     draw = np.random.default_rng(7)
     records: list[Record] = []
     for level, name in enumerate(strategies):
@@ -36,6 +36,8 @@ def every_family(strategies: Sequence[str] = STRATEGIES, seeds: int = 3) -> list
         usage = Usage(fit_s=10.0**level, total_parameters=100, trainable_parameters=10)
         for n, mean in ((20, 0.5), (100, 0.6), (1000, 0.7)):
             records += seeded(name, f"fewshot/sst2@{n}", some(mean), usage=usage, metric="accuracy", chance=0.5)
+        for k in range(3):
+            records += seeded(f"{name}:k={k}", "fewshot/snli", some(0.7 - 0.1 * k), config={"k": k}, usage=usage)
         records += seeded(name, "ir/SciFact", some(0.4))
         records += seeded(name, "sts/STS12", some(0.5)) + seeded(name, "sts/STS15", some(0.6))
         for n in (20, 100):

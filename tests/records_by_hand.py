@@ -32,6 +32,7 @@ def make_record(
     usage: Usage | None = None,
     train: str | None = "nli",
     packages: Mapping[str, str] | None = None,
+    config: Mapping[str, Any] | None = None,
 ) -> Record:
     """A record of a score, or of another status; everything else has a default.
 
@@ -43,7 +44,7 @@ def make_record(
     step = {
         "strategy": strategy.partition(":")[0],
         "version": version,
-        "config": {"spelled": strategy},
+        "config": config or {"spelled": strategy},
         "budget": {"steps": None, "epochs": None},
         "train": {"name": train, "version": 1, "fingerprint": "t1"} if train else None,
         "seeds": drawn,

@@ -78,7 +78,8 @@ def leaderboard(
     `thawbench leaderboard --task 'forgetting/*' --metric bwt --out bwt.md`
 
     A block takes any table of the page by its title, and those that no page has room for: `metrics of TASK`,
-    and of one set at its sizes, with where each strategy overtakes `frozen`: `sizes of sst2`, `sizes of sst2~imdb`.
+    of one set at its sizes, with where each strategy overtakes `frozen`: `sizes of sst2`, `sizes of sst2~imdb`,
+    and of a strategy along one of its fields, scores and seconds: `k of drop_top`.
     """
     from thawbench.leaderboard.publish import edition_of
 
@@ -111,9 +112,10 @@ def figures(
     """Draw what a folder of records shows, a file for each figure and backbone: the same bytes for the same records.
 
     `sizes` is score against labelled rows, in domain and shifted, with the n at which tuning overtakes freezing, which
-    `overtaking` has for every strategy. `costs`, `spread` over seeds, `ranks` with those that cannot be told apart,
-    `relevance` against similarity, `shift`, `forgetting`, `drift` of the layers along its chains, `noise`, `layers`,
-    `geometry` and `probe` are the others. Of a figure that cannot be drawn it says which records are missing.
+    `overtaking` has for every strategy. `fields` is score and seconds along one field of a strategy, such as the `k` of
+    `drop_top`. `costs`, `spread` over seeds, `ranks` with those that cannot be told apart, `relevance` against
+    similarity, `shift`, `forgetting`, `drift` of the layers along its chains, `noise`, `layers`, `geometry` and `probe`
+    are the others. Of a figure that cannot be drawn it says which records are missing.
 
     `thawbench figures --results leaderboard/records/served --out docs/figures`
 
