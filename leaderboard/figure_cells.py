@@ -9,6 +9,8 @@ from thawbench.leaderboard.statistics import Interval, Summary, summarise, t_int
 from thawbench.suite.records import Record
 
 Reading = Callable[[Record], float | None]
+UNSCALED = ("geometry", "forgetting")
+"""Families whose curves are cosines and the like, and are shown as they are; of others 100 times."""
 _MOST_GAPS = 6
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_cells import Line, curve_points
+from thawbench.leaderboard.figure_cells import UNSCALED, Line, curve_points
 from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
@@ -27,7 +27,6 @@ _SHOWN = {
     PROBE: ("uuas", "dspr", "root", "nspr", "upos", "relation"),
 }
 """In this order; of families that are not here, every curve, but of `layers` only that of the main metric."""
-_UNSCALED = (GEOMETRY, DRIFT)
 _UNITS = {NOISE: "score × 100", DRIFT: "cosine to the start"}
 _COLUMNS = 3
 
@@ -92,7 +91,7 @@ def _names(records: Sequence[Record], family: str) -> tuple[str, ...]:
 
 
 def _panel(task: str, name: str, lines: Sequence[Line], records: Sequence[Record], family: str) -> Panel:
-    unscaled = family in _UNSCALED
+    unscaled = family in UNSCALED
     wanted = "clean" if family == NOISE else name
     chances = {metric.chance for record in records for metric in record.metrics if metric.name == wanted}
     words = name.replace("_", " ")

@@ -10,6 +10,7 @@ from thawbench.errors import UserError, unknown
 from thawbench.leaderboard.board import Board, Section, build_board
 from thawbench.leaderboard.board_grids import agreements_grid, costs_grid, overall_grid, relevance_grid
 from thawbench.leaderboard.csv_table import render_csv
+from thawbench.leaderboard.curve_table import curve_tables
 from thawbench.leaderboard.field_panels import field_panels
 from thawbench.leaderboard.grid import Grid
 from thawbench.leaderboard.json_page import render_json
@@ -21,7 +22,14 @@ from thawbench.leaderboard.references import published_references
 from thawbench.leaderboard.selection import selected
 from thawbench.leaderboard.size_panels import SizePanel, size_panels
 from thawbench.leaderboard.size_table import size_table
-from thawbench.leaderboard.table_grids import complete_grid, fields_grid, metrics_grid, references_grid, sizes_grid
+from thawbench.leaderboard.table_grids import (
+    complete_grid,
+    curves_grid,
+    fields_grid,
+    metrics_grid,
+    references_grid,
+    sizes_grid,
+)
 from thawbench.suite.record_store import uncollected
 from thawbench.suite.records import Record
 from thawbench.whole_file import replacing
@@ -35,7 +43,7 @@ FORMATS: dict[str, Callable[[Board], str]] = {
 _HEAD = re.compile(r"^<!-- board: (?P<title>.+?) -->$", re.MULTILINE)
 _BLOCK = re.compile(_HEAD.pattern + r"\n.*?^<!-- /board -->$", re.MULTILINE | re.DOTALL)
 _SIZES = "sizes of "
-_FIELD = re.compile(r"(?!sizes |metrics )\w+ of \w")
+_OF = re.compile(r"(?!sizes |metrics ).+ of (?P<whole>.+)")
 
 
 @dataclass(frozen=True)
@@ -86,10 +94,10 @@ def edition_of(
     Args:
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
-            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, `metrics of TASK`, or
-            `sizes of SET` (`sizes of sst2~imdb`: one set at its sizes, and where it was tested), or `FIELD of STRATEGY`
-            (`k of drop_top`: scores and seconds along one field),
-            with ` on BACKBONE` if several have it; or `relevance against similarity`, or that and `, rank correlation`.
+            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, with ` on BACKBONE` if
+            several have it; `metrics of TASK`; `sizes of SET` (`sizes of sst2~imdb`: one set at its sizes, and where it
+            was tested); `FIELD of STRATEGY` (`k of drop_top`: scores and seconds along one field); `CURVE of TASK`
+            (`uuas of probe/ewt@1000`: by layer); `relevance against similarity`, or that and `, rank correlation`.
         tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
         metric: ranks in place of each task's main one; tasks without it are left out.
 
@@ -157,7 +165,7 @@ def _renewed(path: Path, board: Board) -> str:
 
 
 def _grids(section: Section, asked: Sequence[str]) -> list[tuple[str, Callable[[], Grid]]]:
-    """The tables by their titles, each made when a block asks for it; those of sizes only where some are asked for."""
+    """The tables by their titles, each made when a block asks for it; those that many have only where some is asked."""
     found: list[tuple[str, Callable[[], Grid]]] = []
     found += [(table.title, partial(complete_grid, table)) for table in section.tables if table.complete]
     found += [
@@ -167,7 +175,10 @@ def _grids(section: Section, asked: Sequence[str]) -> list[tuple[str, Callable[[
         found.append(("overall", partial(overall_grid, section.overall)))
     measured = dict.fromkeys(record.task for record in section.records if len(record.metrics) > 1)
     found += [(f"metrics of {task}", partial(_metrics_grid, section, task)) for task in measured]
-    if any(_FIELD.match(title) for title in asked):
+    ofs = [match["whole"] for title in asked if (match := _OF.match(title))]
+    if any("/" in whole for whole in ofs):
+        found += [(table.name, partial(curves_grid, table)) for table in curve_tables(section.records)]
+    if any("/" not in whole for whole in ofs):
         by_field = grouped(field_panels(section.records), lambda panel: panel.name)
         found += [(name, partial(fields_grid, panels)) for name, panels in by_field.items()]
     if any(title.startswith(_SIZES) for title in asked):  # they take a sixth of a board's time

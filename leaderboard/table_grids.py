@@ -4,7 +4,9 @@ import math
 from collections.abc import Sequence
 
 from thawbench.leaderboard.comparison import Comparison
+from thawbench.leaderboard.curve_table import CurveTable
 from thawbench.leaderboard.field_panels import FieldPanel
+from thawbench.leaderboard.figure_cells import Point
 from thawbench.leaderboard.grid import MISSING, Cell, Grid, between, grid, named, percent, score
 from thawbench.leaderboard.metric_table import MetricTable
 from thawbench.leaderboard.references import Published
@@ -116,6 +118,16 @@ def fields_grid(panels: Sequence[FieldPanel]) -> Grid:
     return grid(["Strategy", panels[0].field, *(head for panel in panels for head in (panel.task, "fit s"))], rows)
 
 
+def curves_grid(table: CurveTable) -> Grid:
+    """Every strategy at every place of the axis; a dash where not every run has the curve."""
+    rows = []
+    for line in table.lines:
+        at = {point.x: point for point in line.there}
+        means = [_mean(at.get(x), table.scale) for x in table.xs]
+        rows.append([named(line.strategy, line.control), *means])
+    return grid(["Strategy", *(f"{x:g}" for x in table.xs)], rows)
+
+
 def stability_grid(found: Sequence[Stability]) -> Grid:
     """One line a task and strategy."""
     sizes = [k for k in _BEST_OF if any(len(each.best_by_dev) >= k for each in found)]
@@ -151,6 +163,10 @@ def _published(found: Published | None) -> str:
 def _entries(row: Row) -> list[Cell]:
     best = row.best or (False,) * len(row.entries)
     return [Cell(_entry(entry), bold) for entry, bold in zip(row.entries, best, strict=True)]
+
+
+def _mean(point: Point | None, scale: float) -> str:
+    return MISSING if point is None else f"{scale * point.mean:.2f}"
 
 
 def _ranked(row: Row, grouped: bool) -> list[Cell | str]:

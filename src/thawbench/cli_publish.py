@@ -79,7 +79,7 @@ def leaderboard(
 
     A block takes any table of the page by its title, and those that no page has room for: `metrics of TASK`,
     of one set at its sizes, with where each strategy overtakes `frozen`: `sizes of sst2`, `sizes of sst2~imdb`,
-    and of a strategy along one of its fields, scores and seconds: `k of drop_top`.
+    of a strategy along one of its fields, scores and seconds: `k of drop_top`, and a curve: `uuas of probe/ewt@1000`.
     """
     from thawbench.leaderboard.publish import edition_of
 

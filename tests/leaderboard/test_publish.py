@@ -14,7 +14,7 @@ from records_by_hand import make_record
 from typer.testing import CliRunner
 
 from thawbench.cli import app
-from thawbench.contracts import Seeds
+from thawbench.contracts import Curve, Seeds
 from thawbench.errors import UserError
 from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.csv_table import render_csv
@@ -204,6 +204,46 @@ def test_a_block_can_hold_one_set_at_its_sizes_and_where_each_strategy_overtakes
     assert home[2][3].startswith("n ≈ 55 (95 %: ")
     assert [row[3] for row in home[3:]] == ["–"] * 3
     assert away[2][1:3] == ["41.00 ± 1.00 (3)", "67.00 ± 2.00 (3)"]
+
+
+def test_a_block_can_hold_a_curve_of_one_task(tmp_path: Path) -> None:
+    def run(strategy: str, seed: int, *y: float, name: str = "uuas") -> Record:
+        curves = (Curve(name, "layer", (0.0, 1.0), y), Curve("by rank", "rank", (1.0,), (0.5,)))
+        record = make_record(strategy, "probe/ewt", 0.5, crossed=Seeds(seed, seed, seed), control=strategy == "none")
+        return replace(record, curves=curves)
+
+    records = [run("tuned", 0, 0.5, 0.25), run("tuned", 1, 0.7, 0.35), run("none", 0, 0.4, 0.4)]
+    records += [run("other", 0, 0.1, 0.2, name="root"), make_record("lost", "probe/ewt", status="failed", why="no")]
+    document = tmp_path / "layers.md"
+    document.write_text("<!-- board: uuas of probe/ewt -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", records), [], [document]).pages
+
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.text.splitlines() if line.startswith("|")]
+    assert rows[0] == ["Strategy", "0", "1"]
+    assert rows[2:] == [
+        ["lost", "–", "–"],
+        ["other", "–", "–"],
+        ["tuned", "60.00", "30.00"],
+        ["none †", "40.00", "40.00"],
+    ]
+
+
+def test_cosines_of_a_curve_are_shown_as_they_are(tmp_path: Path) -> None:
+    curve = Curve("anisotropy", "layer", (0.0, 1.0), (0.061, -0.02))
+    record = replace(make_record("frozen", "geometry/stsb", direction="none"), curves=(curve,))
+    document = tmp_path / "layers.md"
+    document.write_text("<!-- board: anisotropy of geometry/stsb -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", [record]), [], [document]).pages
+
+    assert "| frozen     | 0.06 | -0.02 |" in page.text
+
+
+def test_a_curve_that_no_task_has_is_named_with_the_nearest(tmp_path: Path) -> None:
+    record = replace(make_record("frozen", "probe/ewt"), curves=(Curve("uuas", "layer", (0.0,), (0.5,)),))
+    document = tmp_path / "layers.md"
+    document.write_text("<!-- board: uuass of probe/ewt -->\n<!-- /board -->\n", encoding="utf-8")
+    with pytest.raises(UserError, match="uuas of probe/ewt"):
+        edition_of(folder(tmp_path / "results", [record]), [], [document])
 
 
 def test_check_writes_nothing_and_names_what_is_stale(results: Path, tmp_path: Path) -> None:

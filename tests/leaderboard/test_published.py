@@ -27,6 +27,7 @@ def test_the_committed_boards_are_made_from_the_committed_records() -> None:
     [
         ("costs.md", "served", ["fewshot/sst2@100"]),
         ("forgetting.md", "served", ["forgetting/*subj*"]),
+        ("layers.md", "inward", []),
         ("shifts.md", "outward", []),
         ("structure.md", "outward", []),
     ],
