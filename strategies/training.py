@@ -21,6 +21,7 @@ from thawbench.errors import NotApplicableError
 from thawbench.strategies.backbone_info import BackboneInfo
 from thawbench.strategies.checkpoint import next_checkpoint
 from thawbench.strategies.encode_meter import count
+from thawbench.strategies.heap import keeping_freed_memory
 from thawbench.strategies.interruption import Interrupted, leave_if_asked, listening
 from thawbench.strategies.optimizer import Block, adamw, set_lr
 from thawbench.strategies.precision import computing_in
@@ -135,7 +136,7 @@ def train(objective: Objective[Batch], schedule: Schedule, *, seed: int, info: B
         NotApplicableError: there is nothing to train on.
     """
     run = _Run(objective, schedule, seed, info)
-    with listening():
+    with listening(), keeping_freed_memory():
         run.go()
     return run.finish()
 
