@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thawbench.leaderboard.figure_cells import Line, Point, natural
+from thawbench.leaderboard.figure_cells import Line, Point, measure_of, natural
 from thawbench.leaderboard.mixture import grouped, one_line, without_seeds
 from thawbench.leaderboard.tables import Entry, entry_of
 from thawbench.suite.records import Record
@@ -61,7 +61,7 @@ class FieldPanel:
 
     Attributes:
         chance: the best constant answer's score; None where cells disagree, or there is no such.
-        ladders: by their score at the least value, the best first.
+        ladders: by their score at the least value that has one, the best first.
     """
 
     task: str
@@ -116,16 +116,16 @@ def _of_field(name: str, field: str, records: Sequence[Record]) -> list[FieldPan
             replace(each, options=tuple(option for option in each.options if option not in shared))
             for each in ladders[task]
         ]
-        found.sort(key=lambda ladder: (-ladder.scores.there[0].mean, ladder.strategy))
-        mains = [record.main for record in by_task[task] if record.main is not None]
-        chances = {main.chance for main in mains}
-        chance = chances.pop() if len(chances) == 1 else None
-        panels.append(FieldPanel(task, name, field, min(main.name for main in mains), chance, tuple(found)))
+        measure = measure_of(by_task[task])
+        found.sort(key=lambda ladder: (measure.best_first(ladder.scores.there[0].mean), ladder.strategy))
+        panels.append(FieldPanel(task, name, field, measure.metric, measure.chance, tuple(found)))
     return panels
 
 
 def _ladders(field: str, records: Sequence[Record]) -> list[Ladder]:
     """One for each group that differs in this field and in seeds alone."""
+    if len({_numbers(record)[field] for record in records}) < FEWEST:  # as nearly always
+        return []
     found = []
     for group in grouped(records, lambda record: one_line(_but_for(field, record))).values():
         rungs = []

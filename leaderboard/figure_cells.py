@@ -85,6 +85,35 @@ class Line:
         return [stretch for stretch in found if stretch]
 
 
+@dataclass(frozen=True)
+class Measure:
+    """What the records of one panel are scored by.
+
+    Attributes:
+        up: greater is better.
+        chance: of the best constant answer; None where cells disagree, or there is no such.
+    """
+
+    metric: str
+    up: bool
+    chance: float | None
+
+    def best_first(self, score: float) -> float:
+        """What scores are sorted by."""
+        return -score if self.up else score
+
+
+def measure_of(records: Sequence[Record]) -> Measure:
+    """The main metric of these records, of which some may have none."""
+    mains = [record.main for record in records if record.main is not None]
+    chances = {main.chance for main in mains}
+    return Measure(
+        min((main.name for main in mains), default="score"),
+        all(main.direction != "down" for main in mains),
+        chances.pop() if len(chances) == 1 else None,
+    )
+
+
 def main_score(record: Record) -> float | None:
     """What boards show."""
     return record.main.value if record.status == "ok" and record.main is not None else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_cells import Cell, cells_of, natural
+from thawbench.leaderboard.figure_cells import Cell, cells_of, measure_of, natural
 from thawbench.leaderboard.figure_lines import limits
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
@@ -38,13 +38,12 @@ def strips(records: Sequence[Record]) -> tuple[Strip, ...]:
         cells = [cell for cell in cells_of(members) if len(cell.runs) > 1]
         if max((len(cell.runs) for cell in cells), default=0) < LEAST_SEEDS:
             continue
-        mains = [record.main for record in members if record.main is not None]
-        chances = {main.chance for main in mains}
+        measure = measure_of(members)
         found.append(
             Strip(
                 task,
-                min(main.name for main in mains),
-                chances.pop() if len(chances) == 1 else None,
+                measure.metric,
+                measure.chance,
                 tuple(sorted(cells, key=lambda cell: (-_mean(cell), cell.strategy))),
             )
         )

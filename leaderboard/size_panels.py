@@ -4,7 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from thawbench.leaderboard.figure_cells import Cell, Line, Point, Reading, cells_of, main_score, metric_score
+from thawbench.leaderboard.figure_cells import (
+    Cell,
+    Line,
+    Point,
+    Reading,
+    cells_of,
+    main_score,
+    measure_of,
+    metric_score,
+)
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.overtaking import Overtaking, overtaking_of
 from thawbench.suite.records import Record
@@ -82,21 +91,20 @@ def _panel(train: str, other: str, records: Sequence[Record], sizes: Mapping[str
         if cell.summary is not None:
             by_strategy.setdefault(cell.strategy, {})[sizes[cell.task]] = cell
     lines = [_line(group, known) for group in by_strategy.values() if len(group) > 1]
-    mains = [record.main for record in records if record.main is not None]
-    metric = min((main.name for main in mains), default="score")
-    chances = {main.chance for main in mains}
+    measure = measure_of(records)
     frozen = by_strategy.get(FROZEN, {})
     contenders = [group for name, group in sorted(by_strategy.items()) if name != FROZEN]
-    up = all(main.direction != "down" for main in mains)
-    found = [overtaking_of(group, frozen, up=up) for group in contenders if not next(iter(group.values())).control]
+    found = [
+        overtaking_of(group, frozen, up=measure.up) for group in contenders if not next(iter(group.values())).control
+    ]
     return SizePanel(
         train,
         other,
-        metric,
-        up,
-        chances.pop() if len(chances) == 1 else None,
+        measure.metric,
+        measure.up,
+        measure.chance,
         tuple(known),
-        tuple(sorted(lines, key=lambda line: (-line.there[-1].mean, line.strategy))),
+        tuple(sorted(lines, key=lambda line: (measure.best_first(line.there[-1].mean), line.strategy))),
         tuple(name for name, group in sorted(by_strategy.items()) if len(group) == 1),
         tuple(cell for cell in cells if cell.summary is None),
         tuple(sorted((each for each in found if each is not None), key=lambda each: (each.at, each.first))),

@@ -22,10 +22,13 @@ def removed(k: int, *scores: float, head: str = "linear", task: str = TASKS[0], 
     records = []
     for seed, score in enumerate(scores):
         usage = Usage(fit_s=seconds + 10 * (seed == 0))
-        config = {"k": k, "epochs": 2, "head": head, "lr": None, "tied": True}
-        crossed = Seeds(seed, seed, seed)
+        crossed, config = Seeds(seed, seed, seed), configured(k, head)
         records.append(make_record(spelled, task, score, crossed=crossed, usage=usage, config=config, chance=0.34))
     return records
+
+
+def configured(k: int, head: str = "linear") -> dict[str, object]:
+    return {"k": k, "epochs": 2, "head": head, "lr": None, "tied": True}
 
 
 def only(records: list[Record]) -> FieldPanel:
@@ -49,6 +52,16 @@ def test_what_differs_in_another_field_has_its_own_line_named_by_that() -> None:
     records = [record for k in range(3) for record in (*removed(k, 0.8), *removed(k, 0.9 - k / 10, head="relu50"))]
 
     assert [ladder.strategy for ladder in only(records).ladders] == ["drop_top:head=relu50", "drop_top"]
+
+
+def test_of_errors_the_least_comes_first() -> None:
+    def errors(head: str, error: float) -> list[Record]:
+        return [
+            make_record(f"a:k={k},head={head}", TASKS[0], error, direction="down", config={"k": k, "head": head})
+            for k in range(3)
+        ]
+
+    assert [each.strategy for each in only([*errors("x", 0.4), *errors("y", 0.2)]).ladders] == ["a:head=y", "a:head=x"]
 
 
 @pytest.mark.parametrize(
@@ -75,16 +88,12 @@ def test_a_value_spelled_in_two_ways_is_left_out_and_not_averaged_with_itself() 
 
 
 def test_a_run_without_a_score_leaves_a_gap() -> None:
-    lost = make_record("drop_top:k=1,epochs=2", TASKS[0], status="failed", why="no", config=_config(1))
+    lost = make_record("drop_top:k=1,epochs=2", TASKS[0], status="failed", why="no", config=configured(1))
     panel = only([*removed(0, 0.8), lost, *removed(2, 0.6), *removed(3, 0.5)])
 
     points = panel.ladders[0].scores.points
     assert [None if point is None else point.x for point in points] == [0.0, None, 2.0, 3.0]
     assert all_drawn_is_finite(draw_fields([panel], "light"))
-
-
-def _config(k: int) -> dict[str, object]:
-    return {"k": k, "epochs": 2, "head": "linear", "lr": None, "tied": True}
 
 
 def test_the_figure_has_scores_and_seconds_of_each_task() -> None:
