@@ -19,10 +19,10 @@ def keeping_freed_memory() -> Iterator[None]:
     """Within the block memory that is freed stays with the process, as far as it lies in glibc's heap.
 
     glibc hands blocks of 32 MiB and more back to the kernel as they are freed, and the kernel zeroes their pages before
-    it gives them out again. A step of a training takes and frees gigabytes: of its processor time that was 2 % for
-    pairs of short sentences, 11 to 18 % for SST-2 and 32 % for texts of 150 tokens (float32, one thread). No bit of a
-    result depends on it; the peak of memory was 2 to 7 % higher. Where malloc is not glibc's, and where the environment
-    has its own say of it, nothing is changed.
+    it gives them out again. A step of a training takes and frees gigabytes: of its processor time that was 2 and 11 %
+    for pairs of short sentences, 10 and 19 % for SST-2 and 32 % for texts of some 150 tokens and more (the same fit in
+    turns, float32, one thread, beside other work). No bit of a result depends on it; the peak of memory was at most 7 %
+    higher. Where malloc is not glibc's, and where the environment has its own say of it, nothing is changed.
     """
     if not _may_set():
         yield
