@@ -1,6 +1,7 @@
 """`frozen_ebm` thawed: encoder and G are trained together on the energies of pairs, from the G that is there."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from thawbench.contracts import Adapt, Adapted, Budget, Seeds, State, TrainSet
 from thawbench.errors import NotApplicableError
@@ -15,7 +16,6 @@ from thawbench.strategies.pair_features import item_features
 from thawbench.strategies.trainable import Body, apart
 from thawbench.strategies.training import Schedule, train
 
-_LR = 2e-5
 _BODY = "body."
 
 
@@ -45,9 +45,13 @@ class Ebm(FrozenEbm):
     """Train all weights. After `frozen_ebm` it goes on from its G, which dev may like better as it was.
 
     The norm must be that of the G; the loss may be another.
+
+    Attributes:
+        lr: of the encoder, where the configuration leaves it open and nothing was chosen.
     """
 
     version = 1
+    lr: ClassVar[float] = 2e-5
     Config = EbmConfig
     config: EbmConfig
 
@@ -74,7 +78,7 @@ class Ebm(FrozenEbm):
         else:
             head = known.copy(config.dropout)
         head.to(body.encoder.info.device)
-        lr = _LR if config.lr is None else config.lr
+        lr = self.lr if config.lr is None else config.lr
         objective = EnergyOfPairs(
             body,
             head,

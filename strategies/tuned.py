@@ -63,22 +63,29 @@ def with_choices(config: ConfigT, strategy_names: Iterable[str], backbone_size: 
 def version_with_choices(version: str, strategy: Strategy) -> str:
     """The version of a strategy with all that was chosen for it, or for those that it is tuned as or asks for."""
     for name in dict.fromkeys(filter(None, (strategy.name, strategy.tuned_as, *strategy.asks_for))):
-        version = tuned_version(version, name, strategy.config)
+        own = strategy if name == strategy.name else None
+        version = tuned_version(version, name, strategy.config, own=own)
     return version
 
 
-def tuned_version(version: str, strategy_name: str, config: Any, folder: Path = FOLDER) -> str:
+def tuned_version(
+    version: str, strategy_name: str, config: Any, folder: Path = FOLDER, *, own: Strategy | None = None
+) -> str:
     """The version of a strategy whose open fields are filled by choices: they are part of it.
 
+    Args:
+        own: the strategy itself, whose attribute `lr` counts where `config.lr` is open and nothing was chosen.
+
     Returns:
-        `version` as it is if no choice has a say, so that a search is found again after its choice was written.
+        `version` as it is if no choice has a say, so that a search is found again after its choice was written; and if
+        all choices are what the strategy takes by itself, so that a search which changes nothing makes no cell anew.
     """
     said: list[Json] = [
         [choice["parameters"], choice["field"], choice["value"]]
         for choice in read_choices(strategy_name, folder)
         if getattr(config, str(choice["field"]), "") is None
     ]
-    if not said:
+    if all(value == getattr(own, str(field), None) for _, field, value in cast(list[list[Json]], said)):
         return version
     return f"{version}+{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:8]}"
 

@@ -255,7 +255,7 @@ def test_a_student_fills_its_open_fields_as_its_teacher_does(
 def test_what_was_tuned_for_finetune_is_part_of_the_version(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def noted(version: str, strategy_name: str, config: Any) -> str:
+    def noted(version: str, strategy_name: str, config: Any, **_: Any) -> str:
         seen.append(strategy_name)
         return f"{version}+{strategy_name}"
 

@@ -110,6 +110,21 @@ def test_what_fills_an_open_field_is_part_of_the_version(folder: Path) -> None:
     assert tuned_version("3", "other", OpenConfig(), folder) == "3"
 
 
+def test_a_choice_that_is_what_the_strategy_takes_by_itself_makes_no_cell_anew(folder: Path) -> None:
+    class Own(BaseStrategy):
+        """Takes 1e-5 where nothing else is said."""
+
+        name = "some"
+        lr = 1e-5
+        Config = OpenConfig
+
+    # one of the two choices is another, and decides with the other which sizes between them take which
+    assert tuned_version("3", "some", OpenConfig(), folder, own=Own(OpenConfig())) != "3"
+    (folder / "some.toml").write_text(FILE.replace("value = 1e-3", "value = 1e-5"))
+    assert tuned_version("3", "some", OpenConfig(), folder, own=Own(OpenConfig())) == "3"
+    assert tuned_version("3", "some", OpenConfig(), folder) != "3"
+
+
 def test_a_fit_takes_the_choice_for_its_backbones_size_where_a_field_is_open(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +168,7 @@ def test_what_derives_from_finetune_takes_its_choice_until_it_has_one_of_its_own
     monkeypatch.setattr("thawbench.strategies.tuned.tuned", lambda name, size: chosen.get(name, {}))
     asked: list[str] = []
 
-    def noted(version: str, name: str, config: Any) -> str:
+    def noted(version: str, name: str, config: Any, **_: Any) -> str:
         asked.append(name)
         return version
 
