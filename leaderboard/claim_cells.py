@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from thawbench.leaderboard.claim_reading import Reading
 from thawbench.leaderboard.claim_statement import Part
 from thawbench.leaderboard.mixture import grouped
 from thawbench.suite.records import Record
+
+NEAR = "an hour"
+_NEAR = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,26 @@ def cells_of(part: Part, shelf: Shelf, readings: Sequence[Reading]) -> Cells:
         if seeds := _missing(group, asked):
             gaps.append(Gap(strategy, task, seeds))
     return Cells(found, tuple(gaps), tuple(aside))
+
+
+def side_by_side(part: Part, cells: Cells) -> Cells:
+    """Only runs whose other side, of the same sample, began within an hour of them on the same kind of processor.
+
+    What else a machine does at the time takes more seconds than most of what is compared by them.
+    """
+    found = dict(cells.found)
+    for task, other in zip(part.tasks, part.second_tasks or part.tasks, strict=True):
+        sides = (part.first, task), (part.second, other)
+        groups = [cells.found.get(side, ()) for side in sides]
+        for side, mine, theirs in zip(sides, groups, reversed(groups), strict=True):
+            found[side] = tuple(one for one in mine if any(_near(one, each) for each in theirs))
+    return replace(cells, found={side: group for side, group in found.items() if group})
+
+
+def _near(one: Record, other: Record) -> bool:
+    apart = datetime.fromisoformat(one.started) - datetime.fromisoformat(other.started)
+    machines = [(each.environment.cpu, each.environment.device, each.environment.threads) for each in (one, other)]
+    return one.seeds.sample == other.seeds.sample and abs(apart) <= _NEAR and machines[0] == machines[1]
 
 
 def _side(part: Part, strategy: str, task: str) -> int:

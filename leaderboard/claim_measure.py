@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thawbench.leaderboard.claim_cells import Cells
+from thawbench.leaderboard.claim_cells import NEAR, Cells, side_by_side
 from thawbench.leaderboard.claim_effect import (
     Effect,
     distances_from_median,
@@ -15,7 +15,7 @@ from thawbench.leaderboard.claim_effect import (
     effect_of_pairs,
     pseudo_values,
 )
-from thawbench.leaderboard.claim_reading import reading_of, rise_weights
+from thawbench.leaderboard.claim_reading import SECONDS, reading_of, rise_weights
 from thawbench.leaderboard.claim_statement import FEWEST_STRATEGIES, LEAST_SETS, Part, data_set, size
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.stability import expected_best
@@ -90,6 +90,19 @@ class _Rows:
             tuple(self.strata[row] for row in rows),
         )
 
+    def in_common(self, *, over_n: bool) -> "_Rows":
+        """With nothing at the seeds that do not count, as some row of the same unit lacks them.
+
+        Args:
+            over_n: the n of one data set make one row.
+        """
+        sets = [data_set(task) for task, _ in self.tasks]
+        units = [self.strata[sets.index(each)] for each in sets] if over_n else self.strata
+        values = self.values.copy()
+        for members in grouped(range(len(units)), units.__getitem__).values():
+            values[members] = np.where(np.isnan(self.values[members]).any(axis=0), np.nan, self.values[members])
+        return replace(self, values=values)
+
     def common(self, rows: Sequence[int]) -> int:
         """Seeds that all of these have."""
         return int((~np.isnan(self.values[rows]).any(axis=0)).sum())
@@ -102,19 +115,22 @@ def measure(part: Part, cells: Cells) -> Measured:
 
 def _paired(part: Part, cells: Cells) -> Measured:
     others = part.second_tasks or part.tasks
+    timed = bool(part.second) and part.metric in SECONDS
+    if timed:
+        cells = side_by_side(part, cells)
     tasks = tuple(
         (task, other)
         for task, other in zip(part.tasks, others, strict=True)
         if (part.first, task) in cells.found and (not part.second or (part.second, other) in cells.found)
     )
     if not tasks:
-        return Measured(None, "no task has numbers of " + ("both sides" if part.second else part.first))
+        sides = "both sides" if part.second else part.first
+        return Measured(None, f"no task has numbers of {sides}" + timed * f", of runs within {NEAR} of each other")
     rows = _rows(part, cells, tasks)
     rows = rows.on(_repeated(rows, part.seeds))
-    if part.kind == "trend" and not part.curve:
-        merged, sets = _over_n(rows)
-    else:
-        merged, sets = rows, [data_set(task) for task, _ in rows.tasks]
+    over_n = part.kind == "trend" and not part.curve
+    rows = rows.in_common(over_n=over_n)
+    merged, sets = _over_n(rows) if over_n else (rows, [data_set(task) for task, _ in rows.tasks])
     if len(set(sets)) < LEAST_SETS:
         return Measured(
             None, f"{len(rows.tasks)} of {len(part.tasks)} tasks have {part.seeds} seeds, of {len(set(sets))} data sets"
@@ -148,6 +164,9 @@ def _rows(part: Part, cells: Cells, tasks: Sequence[tuple[str, str]]) -> _Rows:
     first, second = units.scores[0], units.scores[1] if part.second else None
     still: NDArray[np.bool_] = np.asarray(units.fixed.all(axis=0))
     if part.kind == "spread" and second is not None:
+        # the more runs, the farther they are from their median: both sides are to have as many
+        alone = np.isnan(first) | np.isnan(second)
+        first, second = np.where(alone, np.nan, first), np.where(alone, np.nan, second)
         values = distances_from_median(first) - distances_from_median(second)
         first, second = distances_from_median(first), distances_from_median(second)
     elif part.kind == "best_of":

@@ -1,5 +1,6 @@
 """Verdicts as a page of Markdown and as a table that fits a screen. The same records give the same bytes."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ from tabulate import tabulate
 from thawbench import __version__
 from thawbench.leaderboard.claim_commands import commands_of
 from thawbench.leaderboard.claim_effect import FAILING_FAVOURED, MOST
+from thawbench.leaderboard.claim_reading import SECONDS
 from thawbench.leaderboard.claim_statement import Part
 from thawbench.leaderboard.claim_verdict import Outcome, PartVerdict, Verdict
 from thawbench.leaderboard.grid import MISSING, Grid, between, grid, score
@@ -168,13 +170,18 @@ def _lines(part: PartVerdict) -> Grid:
             ["Task", part.part.first, "Seeds"],
             [[line.name, score(line.first), _seeds(line.seeds)] for line in part.lines],
         )
+    side = _seconds if part.part.metric in SECONDS else score
     return grid(
         ["Task", part.part.first, part.part.second or "Single run", "Difference", "Seeds"],
         [
-            [line.name, score(line.first), score(line.second), score(line.effect), _seeds(line.seeds)]
+            [line.name, side(line.first), side(line.second), score(line.effect), _seeds(line.seeds)]
             for line in part.lines
         ],
     )
+
+
+def _seconds(logarithm: float | None) -> str:
+    return MISSING if logarithm is None else f"{math.exp(logarithm):.1f} s"
 
 
 def _seeds(count: int) -> str:

@@ -52,29 +52,19 @@ class Comparison:
         return self.adjusted < LEVEL
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Every pair of strategies by its places in the table, tested; `p` and `adjusted` are of the `chosen` pairs."""
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    tests: PairedTests
-    chosen: NDArray[np.intp]
-    p: NDArray[np.float64]
-    adjusted: NDArray[np.float64]
-
-
 def compare_all(units: Units) -> tuple[Comparison, ...]:
     """Every pair of strategies that has three seeds or more in common, or that no seed moves."""
-    pairs = _pairs(units)
-    tests, chosen = pairs.tests, pairs.chosen
+    first, second = np.triu_indices(len(units.strategies), 1)
+    tests = _tests(units, first, second)
+    chosen = np.flatnonzero(tests.enough)
+    p = tests.p[chosen]
     level = LEVEL / max(1, len(chosen))
     least = minimal_differences(tests.error[chosen], tests.freedom[chosen], level=level).tolist()
     found = []
-    for pair, p, adjusted, half, detectable in zip(
+    for pair, of_pair, adjusted, half, detectable in zip(
         chosen.tolist(),
-        pairs.p.tolist(),
-        pairs.adjusted.tolist(),
+        p.tolist(),
+        holm(p).tolist(),
         tests.half_width()[chosen].tolist(),
         least,
         strict=True,
@@ -82,12 +72,12 @@ def compare_all(units: Units) -> tuple[Comparison, ...]:
         mean = float(tests.mean[pair])
         found.append(
             Comparison(
-                units.strategies[pairs.first[pair]],
-                units.strategies[pairs.second[pair]],
+                units.strategies[first[pair]],
+                units.strategies[second[pair]],
                 difference=mean,
                 interval=None if math.isnan(half) else Interval(mean - half, mean + half),
                 better=float(tests.better[pair]),
-                p=p,
+                p=of_pair,
                 adjusted=adjusted,
                 seeds=int(tests.least[pair]) or None,
                 detectable=None if math.isnan(detectable) else detectable,
@@ -96,21 +86,23 @@ def compare_all(units: Units) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def alike_on(units: Units) -> list[tuple[str, str]]:
-    """The pairs that `compare_all` would compare and not tell apart, without the rest that it says of them."""
-    pairs = _pairs(units)
-    names = np.array(units.strategies, object)
-    alike = pairs.chosen[pairs.adjusted >= LEVEL]
-    return list(zip(names[pairs.first[alike]], names[pairs.second[alike]], strict=True))
+def maybe_best(units: Units, best: str) -> frozenset[str]:
+    """The strategies that have three seeds or more in common with the best one, and are not told apart from it.
+
+    Whoever is best in truth is left out in at most 5 % of columns: it is compared with each other once at the most, so
+    that Bonferroni's bound over the others holds whichever of them came out first (multiple comparisons with the best,
+    Hsu 1984). With all pairs of a long column to answer for hardly anything would be told apart.
+    """
+    others = np.array([at for at, name in enumerate(units.strategies) if name != best], np.intp)
+    tests = _tests(units, others, np.full_like(others, units.strategies.index(best)))
+    alike = tests.enough & (tests.p * tests.enough.sum() >= LEVEL)
+    return frozenset(units.strategies[at] for at in others[alike])
 
 
-def _pairs(units: Units) -> _Pairs:
-    first, second = np.triu_indices(len(units.strategies), 1)
+def _tests(units: Units, first: NDArray[np.intp], second: NDArray[np.intp]) -> PairedTests:
+    """Of each pair of places among the strategies."""
     differences = (units.scores[first] - units.scores[second]) * (1 if units.up else -1)
-    tests = paired_tests(differences, units.fixed[first] & units.fixed[second], units.members)
-    chosen = np.flatnonzero(tests.enough)
-    p = tests.p[chosen]
-    return _Pairs(first, second, tests, chosen, p, holm(p))
+    return paired_tests(differences, units.fixed[first] & units.fixed[second], units.members)
 
 
 def holm(values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:

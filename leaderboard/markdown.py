@@ -32,6 +32,10 @@ from thawbench.leaderboard.tables import Table
 from thawbench.leaderboard.turned_labels import TurnedLabels
 
 _WORDS = {"up": "higher is better", "down": "lower is better", None: "not ranked"}
+_COST = (
+    "Seconds are those of a cold cache, and of the fastest of several seeds, as other work on the machine can only add "
+    "to it: the mean over what was fitted, and over tasks. Memory is the greatest peak of any cell."
+)
 
 
 def render_markdown(board: Board) -> str:
@@ -40,9 +44,10 @@ def render_markdown(board: Board) -> str:
     legend = (
         "Scores are times 100: mean ± sample standard deviation over seeds (number of seeds). "
         f"{CONTROL} marks a control: a yardstick, not ranked. {MISSING} has no record. "
-        "**Bold** is the best of its column that is no control, its row ranked or not, and what cannot be told apart "
-        "from it. The records behind each number: column `records` of this board as CSV, `keys` in JSON "
-        "(`thawbench leaderboard --out board.csv`)."
+        "**Bold** is the best of its column that is no control, its row ranked or not, and what has three seeds in "
+        "common with it and cannot be told apart from it by them: where all have such seeds, who is best in truth is "
+        "among the bold in 95 of 100 columns. The records behind each number: column `records` of this board as CSV, "
+        "`keys` in JSON (`thawbench leaderboard --out board.csv`)."
     )
     groups = (
         "**Group**: rows that share a letter cannot be told apart by their seeds. Strategies are paired by task and "
@@ -54,7 +59,8 @@ def render_markdown(board: Board) -> str:
         "**Against the best**: the first row against each other, by these pairs: the mean difference and its own 95 % "
         "interval, pairs lost (a tie counts half), p after Holm, and the least true difference that this many seeds "
         "would show with a probability of 80 %. Differences are over the seeds that both ran, and means over all that "
-        "a row has, so that the two may differ where one of them lacks a seed."
+        "a row has, so that the two may differ where one of them lacks a seed. Where no seed moves either of two, "
+        "nothing is tested, and any difference tells them apart."
     )
     over = (
         "**Over tasks**, each weighing the same. IQM: the mean of the middle half of the scores, its 95 % interval by "
@@ -82,8 +88,14 @@ def render_grid(lines: Grid) -> str:
 def escape(text: str) -> str:
     """A text as one line that Markdown shows as it is, inside a table too."""
     line = " ".join(text.encode("utf-8", "replace").decode().split())
-    line = re.sub(r"([\\`*<|\[~])", r"\\\1", line)
-    return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", line)  # inside a word an underscore is only itself
+    line = re.sub(r"([\\`*<|\[~]|&(?=#?\w+;))", r"\\\1", line)
+    line = re.sub(r"^([-+>]|#+|\d+(?=[.)]))(?=[.)]? )", _not_a_marker, line)  # of a list, a heading or a quotation
+    # inside a word underscores are only themselves, at its edges a run of them may be an emphasis
+    return re.sub(r"(?<![^\W_])_+|_+(?![^\W_])", lambda run: r"\_" * len(run[0]), line)
+
+
+def _not_a_marker(marker: re.Match[str]) -> str:
+    return f"{marker[0]}\\" if marker[0].isdigit() else f"\\{marker[0]}"
 
 
 def _cell(cell: Cell) -> str:
@@ -102,11 +114,7 @@ def _section(section: Section) -> list[str]:
     if section.problems:
         parts += ["### Without a score", "\n".join(_problem(problem) for problem in section.problems)]
     if section.costs:
-        parts += [
-            "### Cost",
-            "Seconds are those of a cold cache: fit per fit, encode per cell. Memory is the greatest peak of any cell.",
-            render_grid(costs_grid(section.costs)),
-        ]
+        parts += ["### Cost", _COST, render_grid(costs_grid(section.costs))]
     return parts
 
 

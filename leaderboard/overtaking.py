@@ -22,9 +22,12 @@ class Overtaking:
     """Where the difference of two strategies, paired by sample seed, turns from below 0 to above.
 
     Attributes:
-        sizes: the n at which both have so many `seeds` in common, two at least.
-        at: the n; 0 if the first is ahead at all sizes, inf if it is not ahead at the greatest.
-        interval: 95 %; its ends are 0 and inf where the sizes do not bound it. None where no seed moves anything.
+        sizes: the n at which both have three seeds or more in common, two at least.
+        seeds: in common at all of them.
+        at: the n, of all pairs that each size has; 0 if the first is ahead at all sizes, inf if it is not ahead at the
+            greatest.
+        interval: 95 %, of the `seeds`; its ends are 0 and inf where the sizes do not bound it. None where no seed moves
+            anything.
     """
 
     first: str
@@ -51,9 +54,10 @@ def overtaking_of(first: Mapping[int, Cell], second: Mapping[int, Cell], *, up: 
 
     Each seed's difference is taken to go straight in log n from one size to the next. `at` is where the mean over seeds
     crosses 0 upwards for the last time. The interval inverts Student's test at 5 % (Fieller's method, as the place is a
-    ratio of two means): it goes from where the mean difference is for the last time told to be below 0, to where it is
-    told to be above 0 for good. As @n is a prefix of one order, a seed that is lucky at one size may be so at the next,
-    and is one and the same unit at all of them.
+    ratio of two means): it ends where the mean difference is told to be above 0 for good, and begins where it ceases to
+    be told below 0 after the last size that was measured to be so, at 5 % of all sizes together. Between sizes alone
+    nothing is measured, and the spread of what is drawn straight may be next to none there. As @n is a prefix of one
+    order, a seed that is lucky at one size may be so at the next, and is one and the same unit at all of them.
 
     Args:
         first, second: complete cells by n.
@@ -68,9 +72,12 @@ def overtaking_of(first: Mapping[int, Cell], second: Mapping[int, Cell], *, up: 
     sign = 1.0 if up else -1.0
     differences = np.array([[sign * (_at(scores[n][0], k) - _at(scores[n][1], k)) for k in seeds] for n in sizes])
     logs = np.log(np.array(sizes, dtype=float))
-    at = _crossing(differences.mean(axis=1), logs)
+    means = [sign * fmean(_at(scores[n][0], k) - _at(scores[n][1], k) for k in shared[n]) for n in sizes]
+    at, interval = _crossing(np.array(means), logs), _interval(differences, logs)
+    if interval is not None:  # a size may have more seeds than are in common
+        interval = Interval(min(interval.low, at), max(interval.high, at))
     names = next(iter(first.values())).strategy, next(iter(second.values())).strategy
-    return Overtaking(*names, tuple(sizes), len(seeds), at, _interval(differences, logs))
+    return Overtaking(*names, tuple(sizes), len(seeds), at, interval)
 
 
 def by_sample(cell: Cell) -> dict[int | None, float]:
@@ -117,16 +124,25 @@ def _crossing(means: Array, logs: Array) -> float:
 
 
 def _interval(differences: Array, logs: Array) -> Interval | None:
-    """From where the first is for the last time surely behind, to where it is surely ahead for good."""
+    """From where the first ceases to be behind at the last size where it surely was, to where it is ahead for good."""
     if not differences.std(axis=1).any():
         return None
     whole = len(logs) - 1
     pairs = itertools.pairwise(differences)
     parts = [(left + low, left + high, sign) for left, pair in enumerate(pairs) for low, high, sign in _parts(*pair)]
-    low = max((end for _, end, sign in parts if sign < 0), default=0.0)
+    behind = _surely_behind(differences)
+    low = 0.0 if behind is None else next((start for start, _, sign in parts if start >= behind and sign >= 0), whole)
     high = max((end for _, end, sign in parts if sign <= 0), default=0.0)
     ends = np.exp(np.interp([low, high], range(len(logs)), logs))
-    return Interval(float(ends[0]) if low > 0 else 0.0, math.inf if high >= whole else float(ends[1]))
+    return Interval(float(ends[0]) if behind is not None else 0.0, math.inf if high >= whole else float(ends[1]))
+
+
+def _surely_behind(differences: Array) -> int | None:
+    """The last size at which the mean is told below 0, with a chance of 2.5 % that this is wrong of any of them."""
+    sizes, count = differences.shape
+    means, errors = differences.mean(axis=1), differences.std(axis=1, ddof=1) / math.sqrt(count)
+    found = np.flatnonzero(means < -float(stdtrit(count - 1, 1 - 0.025 / sizes)) * errors)
+    return int(found[-1]) if len(found) else None
 
 
 def _parts(left: Array, right: Array) -> list[tuple[float, float, int]]:

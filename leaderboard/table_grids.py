@@ -185,12 +185,19 @@ def _compared(other: str, found: Comparison) -> list[Cell | str]:
     return [
         other,
         score(difference),
-        between(interval),
+        MISSING if found.seeds is None else between(interval),
         percent(1 - found.better if turned else found.better),
-        "< 0.0001" if found.adjusted < 1e-4 else f"{found.adjusted:.4f}",
+        _p(found),
         MISSING if found.seeds is None else str(found.seeds),
         score(found.detectable),
     ]
+
+
+def _p(found: Comparison) -> str:
+    """None where no seed moves either of the two: there is nothing to test."""
+    if found.seeds is None:
+        return MISSING
+    return "< 0.0001" if found.adjusted < 1e-4 else f"{found.adjusted:.4f}"
 
 
 def _component(components: Components | None, stream: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thawbench.leaderboard.aggregates import Aggregate, aggregates_of
-from thawbench.leaderboard.comparison import Comparison, alike_on, compare_all
+from thawbench.leaderboard.comparison import Comparison, compare_all, maybe_best
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 from thawbench.leaderboard.references import Reference, ReferenceRow, reference_rows
@@ -203,7 +203,8 @@ def _best(records: Sequence[Record], rows: Sequence[Row], at: int, score: _Score
         return frozenset()
     first = (max if up else min)(scored.values())
     units = units_of(records, list(scored), [records[0].task], score, up=up)
-    return best_with_ties({name for name, mean in scored.items() if mean == first}, alike_on(units))
+    best = frozenset(name for name, mean in scored.items() if mean == first)
+    return best.union(*(maybe_best(units, name) for name in best))
 
 
 def _aggregates(

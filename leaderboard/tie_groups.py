@@ -1,6 +1,7 @@
-"""Letters for what cannot be told apart: two strategies share one if and only if their difference does not show."""
+"""Letters for what cannot be told apart: two share one if and only if they were compared and no difference shows."""
 
 from collections.abc import Collection, Iterable, Sequence, Set
+from itertools import combinations
 from string import ascii_lowercase
 
 from thawbench.leaderboard.comparison import Comparison
@@ -9,7 +10,8 @@ from thawbench.leaderboard.comparison import Comparison
 def tie_groups(placed: Sequence[str], comparisons: Collection[Comparison]) -> tuple[str, ...]:
     """For each strategy its letters, such as `ab`; numbers such as `3,27` where there are more groups than letters.
 
-    The groups are the largest sets without a pair that is told apart, found by splitting and absorbing (Piepho 2004).
+    The groups are the largest sets of which every pair was compared and not told apart, found by splitting and
+    absorbing (Piepho 2004).
     A strategy that was compared with none has no letter, nor has anybody where nothing was compared.
 
     Args:
@@ -17,7 +19,8 @@ def tie_groups(placed: Sequence[str], comparisons: Collection[Comparison]) -> tu
     """
     compared = {name for each in comparisons for name in (each.first, each.second)}
     names = [name for name in placed if name in compared]
-    apart = {frozenset((each.first, each.second)) for each in comparisons if each.apart}
+    alike = {frozenset((each.first, each.second)) for each in comparisons if not each.apart}
+    apart = {pair for pair in map(frozenset, combinations(names, 2)) if pair not in alike}
     groups = {frozenset(names)} if names else set()
     for pair in sorted(apart, key=sorted):
         split = {group for group in groups if pair <= group}

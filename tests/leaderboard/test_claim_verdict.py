@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,45 @@ def test_seconds_are_compared_by_their_logarithms() -> None:
     assert found.effect is not None
     assert found.effect.value == pytest.approx(-np.mean(np.log([0.8, 0.9, 0.85])))
     assert found.outcome == "supported"
+
+
+def test_the_lines_are_of_the_seeds_that_count() -> None:
+    tasks = ("fewshot/a@20", "fewshot/a@100", "fewshot/b@20", "fewshot/b@100")
+    gains = {"fewshot/a@20": 0.0, "fewshot/a@100": 0.1, "fewshot/b@20": 0.0, "fewshot/b@100": 0.2}
+    records = []
+    for task in tasks:
+        for seed in range(3 if task == "fewshot/a@100" else 6):
+            seeds, train = Seeds(seed, seed, seed), task.removeprefix("fewshot/")[:1]
+            new = 0.5 + gains[task] + 0.01 * seed**2
+            records += [make_record(name, task, value, crossed=seeds, train=train)
+                        for name, value in (("new", new), ("old", 0.5))]  # fmt: skip
+    found = judged(records, part(kind="trend", tasks=tasks, smallest=0.0, seeds=3))
+    lines = {line.name: line for line in found.lines}
+    assert found.effect is not None
+    rises = [(lines[f"fewshot/{name}@100"].effect or 0) - (lines[f"fewshot/{name}@20"].effect or 0) for name in "ab"]
+    assert found.effect.value == pytest.approx(np.mean(rises))
+    assert (lines["fewshot/a@20"].seeds, lines["fewshot/a@100"].seeds) == (3, 3)
+
+
+def test_of_a_spread_only_the_seeds_that_both_ran_count() -> None:
+    values = (0.4, 0.5, 0.7, 0.1, 0.9)
+    records = [run(name, task, seed, value) for task in TASKS for name, count in (("new", 3), ("old", 5))
+               for seed, value in enumerate(values[:count])]  # fmt: skip
+    found = judged(records, part(kind="spread", direction="lower", smallest=0.0, seeds=3))
+    assert found.effect is not None
+    assert found.effect.value == 0
+
+
+@pytest.mark.parametrize(("minutes", "outcome"), [(50, "supported"), (70, "undecided")])
+def test_seconds_of_runs_that_lie_more_than_an_hour_apart_are_not_compared(minutes: int, outcome: str) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    records = [replace(run(name, task, seed, 0.5, usage=Usage(fit_s=seconds + 0.1 * seed)), started=at.isoformat())
+               for name, seconds, at in (("new", 8.0, start), ("old", 10.0, start + timedelta(minutes=minutes)))
+               for task in TASKS for seed in range(3)]  # fmt: skip
+    found = judged(records, part(metric="fit_s", direction="lower", smallest=5))
+    assert found.outcome == outcome
+    if outcome == "undecided":
+        assert found.why == "no task has numbers of both sides, of runs within an hour of each other"
 
 
 def spreads(wide: float, narrow: float, seeds: int) -> list[Record]:

@@ -84,6 +84,22 @@ def test_escape_leaves_ordinary_names_as_they_are() -> None:
         assert escape(name) == name
 
 
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("TypeError: __init__() got", r"TypeError: \_\_init\_\_() got"),
+        ("a&lt;b and R&D", r"a\&lt;b and R&D"),
+        ("- x", r"\- x"),
+        ("# y", r"\# y"),
+        ("12. z", r"12\. z"),
+        ("-0.51 (3)", "-0.51 (3)"),
+        ("1.5 a", "1.5 a"),
+    ],
+)
+def test_escape_leaves_nothing_that_markdown_would_read(text: str, escaped: str) -> None:
+    assert escape(text) == escaped
+
+
 def test_escape_drops_half_of_a_surrogate_pair() -> None:
     assert escape("a\ud800b") == "a?b"
 

@@ -36,6 +36,11 @@ def test_who_was_compared_with_nobody_has_no_letter() -> None:
     assert tie_groups("p", []) == ("",)
 
 
+def test_two_that_have_no_seeds_in_common_share_no_letter() -> None:
+    some = [each for each in compared("pqr", set()) if {each.first, each.second} != {"p", "q"}]
+    assert tie_groups("pqr", some) == ("a", "b", "ab")
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_letters_say_of_every_pair_what_the_comparison_says(seed: int) -> None:
     draw = random.Random(seed)
