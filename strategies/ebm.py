@@ -1,9 +1,10 @@
 """`frozen_ebm` thawed: encoder and G are trained together on the energies of pairs, from the G that is there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from thawbench.contracts import Adapt, Adapted, Budget, Seeds, State, TrainSet
+from thawbench.contracts import Adapt, Adapted, Budget, Input, Seeds, State, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder
@@ -65,6 +66,8 @@ class Ebm(FrozenEbm):
         config = self.config
         lesson = self.lesson(data, seeds)
         below, known = _taken_apart(start, data.name)
+        if known is not None and known.shape.inputs != _width(below, lesson.items):
+            known = None  # on a chain of texts and pairs the last G reads the features of the others
         if known is not None and start.similarity != self.similarity:
             raise NotApplicableError(
                 f"the energy head that is there was trained for {start.similarity}, and ebm asks for "
@@ -118,6 +121,10 @@ class Ebm(FrozenEbm):
         of_body, _ = apart(state.tensors, _BODY)
         source = Body.of(below.source).with_weights(of_body).source() if of_body else below.source
         return super().restore(replace(below, source=source), state)
+
+
+def _width(below: AdaptedEncoder, items: Sequence[Input]) -> int:
+    return int(dense(item_features(below, items[:1], normalised=False)).shape[1])
 
 
 def _taken_apart(start: AdaptedEncoder, train_set: str) -> tuple[AdaptedEncoder, EnergyHead | None]:

@@ -289,7 +289,9 @@ def with_random_weights(encoder: Encoder, seed: int) -> Encoder:
     with seeded(seed, "random_weights"):
         config = copy.deepcopy(encoder.model.config)
         model = AutoModel.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
-    info = dataclasses.replace(encoder.info, weights_hash=f"random weights, seed {seed}")
+    # of an encoder without its top layers the seed draws others; and what lies in the folder was pretrained
+    drawn = f"random weights, seed {seed}, {sum(weight.numel() for weight in model.parameters())} of them"
+    info = dataclasses.replace(encoder.info, weights_hash=drawn, folder="")
     return Encoder(info, model.to(info.device).eval(), encoder.tokenizer, encoder.cache)
 
 

@@ -18,7 +18,7 @@ from thawbench.strategies.classifier import Classifier, ClassifierHead, HeadKind
 from thawbench.strategies.optimizer import Block
 from thawbench.strategies.pair_features import are_pairs
 from thawbench.strategies.randomness import seeded
-from thawbench.strategies.readout import LinearReadout, with_head
+from thawbench.strategies.readout import LinearReadout, learn_readout, with_head
 from thawbench.strategies.together import Together, head_from, head_to_json, head_to_tensors
 from thawbench.strategies.trainable import Body, apart
 from thawbench.strategies.training import Objective, Schedule, train
@@ -113,14 +113,15 @@ class Finetune(BaseStrategy):
             NotApplicableError: there are no labels or none of the kind that is needed, or no encoder to tune.
         """
         before = Body.of(start.source)
-        own = self.new_head(data, before, seeds, place_of_new_head(start, data))
+        place = place_of_new_head(start, data)
+        own = self.new_head(data, before, seeds, place)
         body = before.copy(self.config.dropout)
         warm = self.warm_start(start, data, own.module)
         rows = sum(len(each.labelled) for each in (*data.earlier, data))
         schedule = replace(self.schedule(rows, budget, 1 + len(data.earlier)), start_counts=warm)
         recipe = self.recipes[self.config.recipe]
         scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
-        with self.in_training(body, before, seeds) as network:
+        with self.in_training(body, before, seeds, place) as network:
             blocks = [*self.blocks(network), head_block(own.module, scale)]
             lesson = self.lesson(network, own, data, seeds, blocks)
             objective = self.objective(lesson, network, start, data, seeds)
@@ -183,11 +184,12 @@ class Finetune(BaseStrategy):
         return None
 
     @contextmanager
-    def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
+    def in_training(self, body: Body, start: Body, seeds: Seeds, place: int) -> Iterator[Body]:
         """The body as it is trained, while it is. What a strategy puts into it is taken out again at the end.
 
         Args:
             body: a copy of `start`, for one to change.
+            place: of the set in a chain, from 0, so that what is drawn for one is not drawn for the next again.
         """
         yield body
 
@@ -219,9 +221,8 @@ class Finetune(BaseStrategy):
         if known is None or known.target != data.target:
             return False
         if isinstance(known, LinearReadout):
-            if head.items != "joint":
-                head.take_readout(known)
-            return False  # it was fitted on dev too, which cannot judge it therefore
+            # that one was fitted on dev's rows too, which can judge neither it nor what is trained from it
+            return head.items != "joint" and head.take_readout(learn_readout(start, data, refit=False))
         return isinstance(known, ClassifierHead) and head.take_weights(known.module)
 
     def schedule(self, rows: int, budget: Budget, sets: int = 1) -> Schedule:

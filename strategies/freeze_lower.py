@@ -51,7 +51,7 @@ class FreezeLower(Finetune):
     config: FreezeLowerConfig
 
     @contextmanager
-    def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
+    def in_training(self, body: Body, start: Body, seeds: Seeds, place: int) -> Iterator[Body]:
         """The upper layers, on what the start's lower ones make of each text.
 
         Raises:

@@ -53,7 +53,7 @@ class Lora(Finetune):
     config: LoraConfig
 
     @contextmanager
-    def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
+    def in_training(self, body: Body, start: Body, seeds: Seeds, place: int) -> Iterator[Body]:
         """The body with A and B beside each projection.
 
         Raises:
@@ -71,7 +71,7 @@ class Lora(Finetune):
         if not found:
             raise NotApplicableError(f"backbone {body.encoder.info.name} has no linear query and value projections")
         asked = peft.LoraConfig(r=self.config.r, lora_alpha=self.config.alpha, target_modules=found)
-        with seeded(seeds.init, "lora"):
+        with seeded(seeds.init, "lora", place):
             tuner = peft.LoraModel(model, asked, "default")
         yield body
         tuner.merge_and_unload()

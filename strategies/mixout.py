@@ -45,7 +45,7 @@ class Mixout(Finetune):
     config: MixoutConfig
 
     @contextmanager
-    def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
+    def in_training(self, body: Body, start: Body, seeds: Seeds, place: int) -> Iterator[Body]:
         """The body with mixing linear layers."""
         if not self.config.p:
             yield body

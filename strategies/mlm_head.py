@@ -79,10 +79,10 @@ def head_of(adapted: AdaptedEncoder, encoder: Encoder, seed: int) -> MlmHead:
 def own_head(encoder: Encoder) -> MlmHead | None:
     """The head that lies in the backbone's folder beside its weights; None if there is none of a known layout.
 
-    One whose decoder is not tied to the embeddings counts as none.
+    One whose decoder is not tied to the embeddings counts as none; weights drawn at random have no folder.
     """
     folder, config = Path(encoder.info.folder), encoder.model.config
-    if not getattr(config, "tie_word_embeddings", True):
+    if not encoder.info.folder or not getattr(config, "tie_word_embeddings", True):
         return None
     places = {name: file for file in sorted(folder.glob("*.safetensors")) for name in _names(file)}
     for layout in _LAYOUTS:

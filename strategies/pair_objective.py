@@ -124,8 +124,8 @@ class PairObjective:
         self._lengths = _lengths(lesson.examples)
         judges = lesson.dev[:DEV_JUDGES]
         self._dev_batches: list[list[Example]] | None = None
-        if len(judges) > 1:
-            cut = self._bucketed(judges, _lengths(judges), generator(seed, "dev"))
+        cut = self._bucketed(judges, _lengths(judges), generator(seed, "dev")) if len(judges) > 1 else []
+        if cut:  # of judges that share a text no batch may be left
             self._dev_batches = [[judges[row] for row in batch] for batch in cut]
         else:
             texts, self._dev = pair_rows(related_pairs(dev.dev)[:DEV_JUDGES], dev.target)

@@ -44,7 +44,7 @@ class ReinitTop(Finetune):
     config: ReinitTopConfig
 
     @contextmanager
-    def in_training(self, body: Body, start: Body, seeds: Seeds) -> Iterator[Body]:
+    def in_training(self, body: Body, start: Body, seeds: Seeds, place: int) -> Iterator[Body]:
         """The body with its new top, which stays.
 
         Raises:
@@ -53,7 +53,7 @@ class ReinitTop(Finetune):
         body.check_layers(self.config.k)
         top = {f"layer.{place}" for place in range(body.depth - self.config.k, body.depth)}
         deviation = float(getattr(body.encoder.model.config, "initializer_range", 0.02))
-        with torch.no_grad(), seeded(seeds.init, "reinit_top"):
+        with torch.no_grad(), seeded(seeds.init, "reinit_top", place):
             for block in body.blocks():
                 for name, weight in block.parameters.items() if block.name in top else ():
                     if weight.ndim > 1:

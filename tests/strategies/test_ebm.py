@@ -1,5 +1,6 @@
 """`ebm`: it goes on from `frozen_ebm`'s G, trains encoder and G on the same loss, and can be restored."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,15 @@ def test_vectors_that_no_encoder_makes_cannot_be_thawed() -> None:
 def test_wrong_options_are_told() -> None:
     with pytest.raises(ValueError, match="head_lr and clip must be positive"):
         EbmConfig(head_lr=0)
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["texts then pairs", "pairs then texts"])
+def test_on_a_chain_of_texts_and_pairs_each_gets_a_g_that_can_read_it(tiny: AdaptedEncoder, first: int) -> None:
+    sets = [replace(label_set(of_pairs), name=name) for of_pairs, name in ((False, "texts"), (True, "pairs"))]
+    one, two = sets[first], sets[1 - first]
+    after = thaw(thaw(tiny, one, steps=2), two, steps=2)
+
+    for data in sets:
+        logits = after.predict([row.input for row in data.dev.labelled], data.name)
+        assert logits.shape == (12, 2)
+        assert np.isfinite(logits).all()

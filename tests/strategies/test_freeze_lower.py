@@ -147,7 +147,7 @@ def test_two_thirds_are_frozen_unless_it_is_told_otherwise(tiny: AdaptedEncoder)
 def test_there_is_dropout_above_and_none_below(tiny: AdaptedEncoder) -> None:
     start = Body.of(tiny.source)
     body = start.copy(0.3)
-    with FreezeLower(FreezeLowerConfig(k=1, dropout=0.3)).in_training(body, start, Seeds()):
+    with FreezeLower(FreezeLowerConfig(k=1, dropout=0.3)).in_training(body, start, Seeds(), 0):
         pass
     rates = [
         {module.p for module in part.modules() if isinstance(module, torch.nn.Dropout)}

@@ -21,7 +21,7 @@ def test_at_its_start_it_is_the_backbone(tiny: AdaptedEncoder) -> None:
     body = start.copy()
     assert isinstance(tiny.source, Encoder)
     ids = [text.ids for text in tiny.source.tokenize(TEXTS)]
-    with Lora(LoraConfig()).in_training(body, start, Seeds()) as network:
+    with Lora(LoraConfig()).in_training(body, start, Seeds(), 0) as network:
         assert any("lora_A" in name for name, _ in network.encoder.model.named_parameters())
         assert np.array_equal(network.vectors(ids), tiny.encode(TEXTS))
 
@@ -45,7 +45,7 @@ def test_merged_it_makes_what_it_made_in_training(tiny: AdaptedEncoder) -> None:
     body = start.copy()
     assert isinstance(tiny.source, Encoder)
     ids = [text.ids for text in tiny.source.tokenize(TEXTS)]
-    with Lora(LoraConfig(r=4, alpha=8)).in_training(body, start, Seeds()) as network:
+    with Lora(LoraConfig(r=4, alpha=8)).in_training(body, start, Seeds(), 0) as network:
         parts = dict(network.encoder.model.named_parameters())
         with torch.no_grad():
             for name, weight in parts.items():
@@ -80,3 +80,14 @@ def test_peft_waits_for_a_fit() -> None:
 
 def _first(kind: str) -> str:
     return f"encoder.layer.0.attention.self.query.{kind}.weight"
+
+
+def test_on_a_chain_each_set_has_an_a_of_its_own(tiny: AdaptedEncoder) -> None:
+    start = Body.of(tiny.source)
+
+    def drawn(place: int) -> torch.Tensor:
+        with Lora(LoraConfig()).in_training(start.copy(), start, Seeds(init=3), place) as network:
+            return dict(network.encoder.model.named_parameters())[_first("lora_A.default")].clone()
+
+    assert torch.equal(drawn(1), drawn(1))
+    assert not torch.allclose(drawn(0), drawn(1), atol=1e-2)

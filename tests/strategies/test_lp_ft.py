@@ -122,12 +122,14 @@ def test_it_draws_on_the_order_alone(tiny: AdaptedEncoder) -> None:
     assert not np.array_equal(one.encode(TEXTS), order.encode(TEXTS))
 
 
-def test_finetune_goes_on_from_a_read_out_that_the_start_has(tiny: AdaptedEncoder) -> None:
+def test_finetune_goes_on_from_a_read_out_that_the_start_has_and_that_dev_may_judge(tiny: AdaptedEncoder) -> None:
     data = rows_of(CLASSES, of_pairs=False)
+    of_dev_too = with_head(tiny, data.name, learn_readout(tiny, data))
     readout = read_out(tiny, data)
-    still = fit("finetune", readout, data, epochs=0)
+    still = fit("finetune", of_dev_too, data, epochs=0)
 
     assert np.allclose(still.predict(TEXTS, "set"), readout.predict(TEXTS, "set"), rtol=1e-4, atol=1e-4)
+    assert not np.allclose(still.predict(TEXTS, "set"), of_dev_too.predict(TEXTS, "set"), rtol=1e-4, atol=1e-4)
 
 
 def test_a_network_on_the_encoder_is_trained_through_and_restored(tiny: AdaptedEncoder) -> None:

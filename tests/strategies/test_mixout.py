@@ -54,7 +54,7 @@ def test_in_training_every_linear_layer_that_takes_part_mixes_and_dropout_makes_
     start = Body.of(tiny.source)
     body = start.copy(0.1)
     names = set(weights(tiny))
-    with Mixout(MixoutConfig(p=0.5)).in_training(body, start, Seeds()) as network:
+    with Mixout(MixoutConfig(p=0.5)).in_training(body, start, Seeds(), 0) as network:
         model = network.encoder.model
         mixing = {name for name, module in model.named_modules() if isinstance(module, Mixed)}
         rates = {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)}

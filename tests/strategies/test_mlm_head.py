@@ -18,7 +18,7 @@ from transformers import (
 )
 
 from thawbench.strategies.backbone import load_backbone, quiet_transformers, resolve_backbone
-from thawbench.strategies.encoder import Encoder
+from thawbench.strategies.encoder import Encoder, with_random_weights
 from thawbench.strategies.mlm_head import head_of, new_head, own_head, word_table
 from thawbench.strategies.randomness import seeded
 
@@ -63,6 +63,7 @@ def test_a_checkpoints_own_head_gives_the_logits_that_transformers_gives(
     assert got.shape == expected.shape
     assert torch.allclose(got, expected, atol=1e-5)
     assert expected.std() > 0.1
+    assert own_head(with_random_weights(encoder, 1)) is None  # for all else of it was drawn at random
 
 
 def test_the_names_of_the_first_berts_are_read_too(tiny_folder: Path, tmp_path: Path) -> None:

@@ -152,6 +152,17 @@ def test_dev_without_examples_is_the_auc_of_entailments_against_contradictions(t
     assert found == pytest.approx(np.mean(wins))
 
 
+def test_examples_that_share_a_text_leave_dev_to_the_cosines(tiny: AdaptedEncoder) -> None:
+    twice = [Example(("the cat sat", text), 1) for text in ("a cat", "what sat")]
+    lesson = PairLesson(anchored(NLI)[0], lambda columns, gold: gold.sum(), twice, distinct=True)
+    alone = PairLesson(anchored(NLI)[0], lambda columns, gold: gold.sum())
+    found, expected = (
+        PairObjective(Body.of(tiny.source), each, NLI, batch_size=4, seed=0).dev_score() for each in (lesson, alone)
+    )
+    assert found is not None
+    assert found == expected
+
+
 def test_a_fit_lasts_its_epochs_but_at_least_60_and_at_most_the_configured_steps() -> None:
     config = PairConfig(epochs=2)
     assert config.schedule(1e-5, Budget(), 10).steps == 60

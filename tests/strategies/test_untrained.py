@@ -1,5 +1,6 @@
 """The control with the backbone's architecture and none of its knowledge."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from thawbench.contracts import Budget, Seeds, Strategy, TrainSet
 from thawbench.errors import NotApplicableError
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.random_vectors import RandomSource
+from thawbench.strategies.trainable import Body
 from thawbench.strategies.untrained import Untrained
 
 TEXTS = ["the cat sat", "", "a dog ran"]
@@ -44,3 +46,11 @@ def test_it_is_as_large_as_the_backbone_and_has_its_layers(tiny: AdaptedEncoder)
 def test_what_is_no_encoder_cannot_be_untrained() -> None:
     with pytest.raises(NotApplicableError, match="replaced the backbone"):
         fit(AdaptedEncoder(RandomSource(0, 4)), 0)
+
+
+def test_a_shallower_backbone_has_other_random_weights_and_another_key(tiny: AdaptedEncoder) -> None:
+    shallow = replace(tiny, source=Body.of(tiny.source).without_top(1).source())
+    one, two = fit(shallow, 1), fit(tiny, 1)
+    assert one.source is not None
+    assert two.source is not None
+    assert one.source.key != two.source.key
