@@ -10,8 +10,8 @@ from thawbench.leaderboard.claim_statement import Part
 from thawbench.leaderboard.mixture import grouped
 from thawbench.suite.records import Record
 
-NEAR = "an hour"
-_NEAR = timedelta(hours=1)
+NEAR = "ten minutes"
+_NEAR = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def cells_of(part: Part, shelf: Shelf, readings: Sequence[Reading]) -> Cells:
 
 
 def side_by_side(part: Part, cells: Cells) -> Cells:
-    """Only runs whose other side, of the same sample, began within an hour of them on the same kind of processor.
+    """Only runs whose other side, of the same sample, began within ten minutes of them on the same kind of processor.
 
     What else a machine does at the time takes more seconds than most of what is compared by them.
     """
