@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ def _drive(asked: Settings, options: SweepOptions, *, wait: bool, again: bool, c
 
     driver = Driver(asked, options, again=again)
     driver.folder.create()
-    with driver.folder.lock.held() as lock:
+    with driver.folder.lock.held():
         try:
             with console.status("planning …"):
                 driver.open()
@@ -56,7 +56,7 @@ def _drive(asked: Settings, options: SweepOptions, *, wait: bool, again: bool, c
             _say(console, f"{tasks} tasks sent; {sum(map(len, driver.flying.values()))} cells are under way")
         if wait or options.cluster != "slurm":  # nobody else would start what waits
             driver.grace_s = _GRACE_S if options.cluster == "slurm" else 0.0
-            _follow(driver, lock.touch, console)
+            _follow(driver, console)
             driver.tidy()
     found = standing(driver.folder)
     for line in [summary_line(found), *failure_lines(found, driver.folder.results)]:
@@ -70,7 +70,7 @@ def _drive(asked: Settings, options: SweepOptions, *, wait: bool, again: bool, c
     return not (found.cells["failed"] or found.cells["timeout"] or driver.stuck or driver.cancelled)
 
 
-def _follow(driver: "Driver", alive: Callable[[], None], console: Console) -> None:
+def _follow(driver: "Driver", console: Console) -> None:
     """Judge and send until nothing is left."""
     pause, next_look, line = _QUICK_S, 0.0, ""
     with contextlib.ExitStack() as stack:
@@ -79,7 +79,6 @@ def _follow(driver: "Driver", alive: Callable[[], None], console: Console) -> No
             live = stack.enter_context(Live(console=console, transient=True, auto_refresh=False))
         while not driver.over:
             time.sleep(pause)
-            alive()
             trouble = ""
             try:
                 changed = driver.settle()

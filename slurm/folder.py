@@ -126,7 +126,11 @@ class SweepFolder:
                 file.write("\t".join(parts) + "\n")
 
     def read_plan(self) -> Iterator[PlannedCell]:
-        """The cells that were planned last."""
+        """The cells that were planned last; none if nothing was.
+
+        Raises:
+            UserError: what was given as the folder of results is a file.
+        """
         try:
             with (self.path / "plan.tsv").open(encoding="utf-8") as file:
                 for line in file:
@@ -134,6 +138,8 @@ class SweepFolder:
                     yield PlannedCell(key, strategy, task, family, float(seconds), label)
         except FileNotFoundError:
             return
+        except NotADirectoryError:
+            raise UserError(f"{self.results} is no folder; give that of the sweep with --results") from None
 
     def write_request(self, asked: Settings, options: SweepOptions) -> None:
         """Note what was asked for, so that `thawbench retry` needs no options."""

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +16,11 @@ from thawbench.errors import UserError
 SILENT_S = 600.0
 """A driver on another machine that has not touched its lock for so long counts as dead."""
 
+_BEAT_S = 30.0
+
 
 class Lock:
-    """A file that one process has made, with who that is in it; it is touched to show that its holder lives."""
+    """A file that one process has made, with who that is in it; while it is held, a thread touches it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,11 +39,21 @@ class Lock:
             UserError: another driver does.
         """
         self._take()
+        released = threading.Event()
+        # a thread, as one step of the holder, such as reading data for the first time, may take longer than SILENT_S
+        beats = threading.Thread(target=self._beat, args=(released,), daemon=True)
+        beats.start()
         try:
             yield self
         finally:
+            released.set()
+            beats.join()
             if _read(self.path).get("token") == self._token:
                 self.path.unlink(missing_ok=True)
+
+    def _beat(self, released: threading.Event) -> None:
+        while not released.wait(_BEAT_S):
+            self.touch()
 
     def _take(self) -> None:
         taken = self._create()

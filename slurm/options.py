@@ -1,5 +1,6 @@
 """How a sweep runs: on what cluster, with how much of it, and how often a cell that was cut off gets a new try."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -46,8 +47,8 @@ class SweepOptions:
             raise UserError(f"--cluster {self.cluster} is none of slurm, local and debug")
         if self.time < 3:
             raise UserError(f"--time {self.time} is too short; give at least 3 minutes, so that a task can save itself")
-        if self.mem_gb <= 0:
-            raise UserError(f"--mem-gb {self.mem_gb:g} must be above 0")
+        if not 0 < self.mem_gb < math.inf:
+            raise UserError(f"--mem-gb {self.mem_gb:g} must be above 0, and finite")
         for key in ("cpus", "gpus", "array_parallelism", "retries"):
             if getattr(self, key) < 0:
                 raise UserError(f"--{key.replace('_', '-')} {getattr(self, key)} must not be below 0")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import thawbench
 from thawbench.errors import UserError
+from thawbench.names import strategy_file
 from thawbench.suite import machine
 
 _LEFT_OUT = frozenset(["__pycache__", "records", "node_modules"])
@@ -44,10 +45,10 @@ def take(parent: Path, strategies: tuple[str, ...], sets: tuple[str, ...], profi
     spelled = []
     inside: dict[str, str] = {}  # a file is taken once, with whatever options: its strategy has one name
     for text in strategies:
-        path, found, options = text.partition(".py")
-        if found:
+        path, options = strategy_file(text)
+        if path:
             if path not in inside:
-                inside[path] = _beside(copies, Path(path + found), ())
+                inside[path] = _beside(copies, Path(path), ())
             spelled.append((inside[path], options))
     set_files = [_beside(copies, Path(path), _read_by(Path(path))) for path in sets]
     profile_file = _beside(copies, Path(profile), ()) if profile.endswith(".toml") else ""
@@ -69,7 +70,7 @@ def take(parent: Path, strategies: tuple[str, ...], sets: tuple[str, ...], profi
 
 def in_place(strategies: tuple[str, ...], sets: tuple[str, ...], profile: str) -> Snapshot:
     """No copy: what runs in this process runs the code of this process."""
-    return Snapshot(Path(), "", tuple(text for text in strategies if ".py" in text), sets, profile)
+    return Snapshot(Path(), "", tuple(text for text in strategies if strategy_file(text)[0]), sets, profile)
 
 
 def _package() -> Iterator[tuple[str, Path]]:
@@ -93,11 +94,16 @@ def _read_by(description: Path) -> tuple[str, ...]:
 
 
 def _beside(copies: dict[str, Path], path: Path, others: tuple[str, ...]) -> str:
-    """Take a file in, with those that it names relative to itself, into a folder of their own; its place there."""
+    """Take a file in, with those that it names relative to itself, into a folder of their own; its place there.
+
+    What a set's TOML file says is in the key of every cell, so that it cannot be made to name other paths: it is
+    put as many folders further down as `..` leads up from it.
+    """
+    # those that are absolute lie where they lie, and their hash is in the key of every cell
+    relative = [Path(other) for other in (path.name, *others) if not Path(other).is_absolute()]
     folder = f"files/{sum(place.startswith('files/') for place in copies)}"
-    for other in (path.name, *others):
-        if Path(other).is_absolute() or ".." in Path(other).parts:
-            continue  # it lies where it lies, and its hash is in the key of every cell
+    folder += "/_" * max(other.parts.count("..") for other in relative)
+    for other in relative:
         copies[f"{folder}/{other}"] = path.absolute().parent / other
     return f"{folder}/{path.name}"
 

@@ -5,6 +5,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from thawbench.errors import UserError
+from thawbench.names import strategy_file
+from thawbench.strategies.rows import NAMED_ROWS
 from thawbench.suite.conformance import Subject, load_start, run_check
 from thawbench.suite.conformance_checks import CHECKS
 from thawbench.suite.plan import chosen_strategies
@@ -21,7 +23,8 @@ def show(strategy: str, backbone: str, console: Console) -> bool:
     """
     prepare(None)
     chosen = chosen_strategies([strategy])
-    if len(chosen) != 1 or "+" in strategy:
+    _, steps = strategy_file(NAMED_ROWS.get(strategy, strategy))  # a plus in the path of a file joins none
+    if len(chosen) != 1 or "+" in steps:
         raise UserError(f"check takes one strategy, and {strategy!r} names several")
     subject = Subject(chosen[0], load_start(backbone))
     table = Table("check", "outcome", "why", title=f"{escape(strategy)} on {escape(backbone)}", title_justify="left")

@@ -5,6 +5,7 @@ import shutil
 import time
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 import torch
@@ -58,6 +59,8 @@ def hub() -> str:
     except OSError as error:
         reason = getattr(error, "reason", error)
         return f"{endpoint} does not answer ({reason}); set HF_ENDPOINT to a mirror, or use what is cached"
+    except (ValueError, HTTPException) as error:
+        return f"{endpoint} is no Hub's address ({error}); set HF_ENDPOINT to one such as https://huggingface.co"
     return f"{endpoint} answers in {(time.perf_counter() - clock) * 1000:.0f} ms"
 
 

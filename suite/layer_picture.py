@@ -50,6 +50,8 @@ def _encoders(texts: str, strategy: str, train: str, backbone: str, folder: Path
     """The backbone and what the strategy makes of it, with their names."""
     task = f"geometry/{texts}:train={train}" if train else f"geometry/{texts}"
     plan = make_plan(Request(strategies=(strategy,), tasks=(task,), backbone=backbone, seeds="1"))
+    if len(plan.cells) != 1:
+        raise UserError(f"a picture is of one strategy, and {strategy} names several; give it by its plain name")
     (cell,) = plan.cells
     if cell.reason:
         raise UserError(f"{strategy} makes no picture: {cell.reason}")

@@ -94,7 +94,7 @@ def show_search(
 ) -> None:
     """Run a search, print the dev scores and the value chosen by them, and write it down."""
     with console.status("planning …") as status:
-        found, records = search(strategy, field, values, settings, status.update)
+        found, records = search(strategy, field, values, settings, status.update, out or FOLDER)
     header, rows = search_table(found)
     console.print(_table(header, rows))
     path = write_search(found, records, out or FOLDER)

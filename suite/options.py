@@ -8,6 +8,12 @@ from typing import Any
 from thawbench.errors import UserError
 from thawbench.suite.profile import DEFAULT
 
+_MOST = 10**9
+"""Steps, or seconds: some thirty years, and about as many as an alarm can be set to."""
+
+_MOST_THREADS = 4096
+"""More than any machine has processors for; torch takes no number that is much greater, and cannot start so many."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -91,6 +97,10 @@ def settings(values: Mapping[str, Any]) -> Settings:
 
 def _count(key: str, values: Mapping[str, Any]) -> int | None:
     text = str(values[key] or "")
-    if text and not (text.isdecimal() and int(text) > 0):
+    number = int(text[:20]) if text.isdecimal() else 0  # more digits than that are too many, and int takes not all
+    if text and number < 1:
         raise UserError(f"--{key.replace('_', '-')} {text} is not a whole number above 0")
-    return int(text) if text else None
+    most = _MOST_THREADS if key == "threads" else _MOST
+    if number > most:
+        raise UserError(f"--{key.replace('_', '-')} {text} is too large; give at most {most}")
+    return number or None

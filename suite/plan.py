@@ -19,6 +19,7 @@ from thawbench.names import (
     parse_seeds,
     parse_strategies,
     parse_task,
+    strategy_file,
 )
 from thawbench.registry import strategies as registered
 from thawbench.strategies.backbone import resolve_backbone
@@ -177,9 +178,9 @@ def _expand(text: str) -> list[_Row]:
         if colon:
             raise UserError(f"{name} is the row {NAMED_ROWS[name]} and takes no options; give them to its strategies")
         return [_named(name)]
-    path, found, options = text.partition(".py")
-    if found:
-        name, version = load_strategy_file(path + found)
+    path, options = strategy_file(text)
+    if path:
+        name, version = load_strategy_file(path)
         first, *others = parse_strategies(name + options)
         return [_Row((first, *others), (version, *_built_in(tuple(others)).versions))]
     return [_built_in(parse_strategies(text))]
@@ -213,8 +214,10 @@ def _task_names(asked: Sequence[str], profile: Profile) -> list[TaskName]:
     names: dict[str, TaskName] = {}
     for text in asked or profile.tasks:
         if any(character in text for character in "*?["):
-            pattern, _, options = text.partition(":")
-            matched = fnmatch.filter(profile.tasks, pattern)
+            pattern, options = text, ""
+            if not (matched := fnmatch.filter(profile.tasks, pattern)):  # a task's name may have options of its own
+                pattern, _, options = text.partition(":")
+                matched = fnmatch.filter(profile.tasks, pattern)
             if not matched:
                 raise UserError(
                     f"no task of profile {profile.name} matches {text!r}; it has {', '.join(profile.tasks)}"
@@ -255,6 +258,8 @@ def _cell(
         raise UserError(f"{task.name} names its train set itself; leave out train={own}")
     asked = own or _train_of_profile(profile, task)
     chain = parse_chain(asked) if asked else task.train
+    if not chain:
+        raise UserError(f"{task.name} names no train set for strategies to learn from; say one, as in {name}:train=nli")
     follows = len(task.train) > 1
     if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):
         raise UserError(f"{task.name} names its train sets itself; leave out train={asked}")

@@ -3,9 +3,11 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from thawbench.errors import UserError, unknown
+from thawbench.registry import families
 
 FOLDER = Path(__file__).parent / "profiles"
 DEFAULT = "mini"
@@ -66,9 +68,17 @@ def _checked(path: Path, read: dict[str, object]) -> Profile:
     seeds, train, floors = read.get("seeds", "1"), read.get("train", {}), read.get("floors", {})
     if not isinstance(train, dict) or not isinstance(floors, dict):
         raise UserError(f"profile {path}: 'train' and 'floors' must be tables")
+    for family in train:
+        if family not in families.names():
+            raise unknown(f"family in train of profile {path.name}", family, families.names())
     for strategy, by_task in floors.items():
         if not isinstance(by_task, dict) or not all(isinstance(value, int | float) for value in by_task.values()):
             raise UserError(f"profile {path}: the floors of {strategy!r} must be a table of task = number")
+        if not any(fnmatchcase(strategy, asked) or asked == "all" for asked in map(str, read["strategies"])):  # type: ignore[call-overload]
+            raise unknown(f"strategy in floors of profile {path.name}", strategy, map(str, read["strategies"]))  # type: ignore[call-overload]
+        for task in by_task:
+            if task not in read["tasks"]:  # type: ignore[operator]
+                raise unknown(f"task in floors of profile {path.name}", task, read["tasks"])  # type: ignore[arg-type]
     return Profile(
         name=path.stem,
         description=str(read["description"]),

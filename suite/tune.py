@@ -7,15 +7,16 @@ trials, at least 60 steps a fit. Its cells are ordinary cells in a results folde
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from thawbench.contracts import Json, Strategy
-from thawbench.errors import UserError
+from thawbench.errors import UserError, unknown
 from thawbench.names import parse_seeds
 from thawbench.strategies.base import encoder_of, source_of
+from thawbench.strategies.tuned import FOLDER, read_choices
 from thawbench.suite.cells import Adaptation, Cell
 from thawbench.suite.options import Settings
 from thawbench.suite.plan import chosen_strategies
@@ -23,7 +24,7 @@ from thawbench.suite.records import Record
 from thawbench.suite.session import Session, open_session
 
 TASKS = ("fewshot/world/meals@100", "fewshot/world/topics@100")
-SEEDS = "sample=100-101"
+SEEDS = "sample=100-102"
 MOST_VALUES = 4
 LEAST_STEPS = 60
 FIRST_SAMPLE = 100
@@ -100,7 +101,12 @@ class Search:
 
 
 def search(
-    strategy: str, field: str, values: Sequence[str], settings: Settings, tell: Callable[[str], None] = lambda _: None
+    strategy: str,
+    field: str,
+    values: Sequence[str],
+    settings: Settings,
+    tell: Callable[[str], None] = lambda _: None,
+    out: Path = FOLDER,
 ) -> tuple[Search, tuple[Record, ...]]:
     """Run every value on every task and seed, or find it recorded.
 
@@ -109,6 +115,7 @@ def search(
         settings: the tasks, seeds and backbone; empty ones are `TASKS`, `SEEDS` and the profile's backbone. The cells
             go to the folder `tune` in the results, where no board finds them.
         tell: called with each cell's label before it runs.
+        out: where the choice is to be written.
 
     Returns:
         The search, and the records that decided it.
@@ -135,6 +142,7 @@ def search(
     for cell in session.plan.cells:
         if cell.reason:
             raise UserError(f"{cell.strategy} cannot be tuned on {cell.task_name}: {cell.reason}")
+    refuse_unfair(configured[0].name, len(session.plan.cells), session.plan.backbone.weights_hash, out)
     trials, records = [], []
     by_label = dict(zip(dict.fromkeys(cell.strategy for cell in session.plan.cells), configured, strict=True))
     for position, cell in enumerate(session.plan.cells):
@@ -155,6 +163,23 @@ def search(
         trials=tuple(trials),
     )
     return found, tuple(records)
+
+
+def refuse_unfair(strategy: str, trials: int, weights: str, folder: Path = FOLDER) -> None:
+    """Another strategy that was tuned on the same backbone had as many trials.
+
+    Raises:
+        UserError: it had more or fewer.
+    """
+    for path in sorted(folder.glob("*.toml")):
+        for choice in read_choices(path.stem, folder):
+            others = choice["trials"]
+            count = len(others) if isinstance(others, list) else 0
+            if path.stem != strategy and choice["weights"] == weights and count != trials:
+                raise UserError(
+                    f"{strategy} was given {trials} trials and {path.stem} had {count} on this backbone ({path}); "
+                    "give every strategy the same number, or write to another folder with --out"
+                )
 
 
 def table(found: Search) -> tuple[list[str], list[list[str]]]:
@@ -192,6 +217,10 @@ def _variants(strategy: str, field: str, values: Sequence[str]) -> list[Strategy
         raise UserError(
             f"--values gives {len(values)}; a fair search has 2 to {MOST_VALUES}, the same number for every strategy"
         )
+    (plain,) = chosen_strategies([strategy])
+    known = [each.name for each in fields(plain.config)] if is_dataclass(plain.config) else []
+    if field not in known:
+        raise unknown(f"option of strategy {plain.name}", field, known)
     configured = chosen_strategies([f"{strategy}:{field}={value}" for value in values])
     found = [getattr(each.config, field) for each in configured]
     if None in found or len(set(found)) < len(values):

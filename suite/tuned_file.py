@@ -10,27 +10,10 @@ from thawbench.contracts import Json
 from thawbench.errors import UserError
 from thawbench.strategies.tuned import FOLDER, read_choices
 from thawbench.suite.records import Failure, Record
-from thawbench.suite.tune import Search
+from thawbench.suite.tune import Search, refuse_unfair
 from thawbench.whole_file import replacing
 
 _HEAD = "# Written by `thawbench tune`: chosen by mean dev score. The records of the trials lie beside, as JSON.\n"
-
-
-def refuse_unfair(strategy: str, trials: int, weights: str, folder: Path = FOLDER) -> None:
-    """Another strategy that was tuned on the same backbone had as many trials.
-
-    Raises:
-        UserError: it had more or fewer.
-    """
-    for path in sorted(folder.glob("*.toml")):
-        for choice in read_choices(path.stem, folder):
-            others = choice["trials"]
-            count = len(others) if isinstance(others, list) else 0
-            if path.stem != strategy and choice["weights"] == weights and count != trials:
-                raise UserError(
-                    f"{strategy} was given {trials} trials and {path.stem} had {count} on this backbone ({path}); "
-                    "give every strategy the same number, or write to another folder with --out"
-                )
 
 
 def write_search(found: Search, records: Sequence[Record], folder: Path = FOLDER) -> Path:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from thawbench.contracts import Metric
+from thawbench.contracts import Json, Metric
 from thawbench.errors import DegenerateError, UserError
 
 CLASS_METRICS = ("accuracy", "macro_f1", "mcc", "spearman", "mae", "coarse_accuracy")
@@ -61,6 +61,11 @@ def chance_levels(
         numbers = _numbers("mae", gold)
         levels["mae"] = float(np.mean(np.abs(np.array(numbers) - np.median(numbers))))
     return {name: levels.get(name, 0.0) for name in names}
+
+
+def has_levels(chance: Json, names: Sequence[str]) -> bool:
+    """Whether chance levels out of the manifest are there for these metrics; it may be of a set that had others."""
+    return isinstance(chance, Mapping) and all(name in chance for name in names)
 
 
 def class_scores(

@@ -16,9 +16,14 @@ from thawbench.tasks.tables import Table, file_table, flattened, hub_table
 
 @dataclass(frozen=True)
 class DescribedSet(LabelledSet):
-    """The set that a TOML file describes."""
+    """The set that a TOML file describes.
+
+    Attributes:
+        own: a user's, who may edit the file at any time; what the file says is then in its keys, version or not.
+    """
 
     description: SetDescription
+    own: bool = False
 
     @property
     def name(self) -> str:
@@ -34,7 +39,10 @@ class DescribedSet(LabelledSet):
 
     @property
     def revision(self) -> str:
-        return self.description.revision
+        found = self.description.revision
+        if self.own and self.description.data:  # that of files is one of the TOML file, too
+            return f"{found}+{self.description.meaning[:16]}"
+        return found
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -142,9 +150,11 @@ def _label(value: Any, names: Sequence[str], own: bool) -> str | None:
     """A class by name; None where the data hides it."""
     if names and isinstance(value, int):
         return names[value] if value >= 0 else None
+    if value is None or (isinstance(value, float) and math.isnan(value)):  # nan is how pandas writes a hole
+        return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if value is None or (isinstance(value, int) and value < 0 and not own):
+    if isinstance(value, int) and value < 0 and not own:
         return None
     return str(value).strip()
 

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 from thawbench.contracts import Adapted, ClassTarget, Input, Json, Metric, Provides, ScoredRow, Scores, Target
 from thawbench.errors import NotApplicableError, UserError
 from thawbench.tasks import fingerprint
-from thawbench.tasks.classification_scores import SCORE_METRICS, chance_levels, metrics
+from thawbench.tasks.classification_scores import SCORE_METRICS, chance_levels, has_levels, metrics
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.head_scores import head_scores
@@ -20,6 +20,8 @@ from thawbench.tasks.train_noise import CLEAN, TrainNoise
 
 _MEASURES = ("accuracy", "macro_f1", "mcc")
 """What can be compared between two sets; classes as numbers or in groups are a set's own affair."""
+
+_SIDES = ("in_domain", "shifted")
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class DomainShift(Fingerprinted):
         Raises:
             DataUnavailableError: never seen, and not to be had now.
         """
-        home, away = (metrics(self._names, self._chance(side)) for side in ("in_domain", "shifted"))
+        home, away = (metrics(self._names, self._chance(side)) for side in _SIDES)
         others = (replace(metric, name=f"shifted_{metric.name}") for metric in away[1:])
         return (
             replace(away[0], name="shifted"),
@@ -197,7 +199,9 @@ class DomainShift(Fingerprinted):
         return f"{self.version}.{self.first.labelled.version}.{self.second.version}"
 
     def _seen(self) -> Entry | None:
-        return fingerprint.seen_at(self._stem, self.revision, self._version)
+        entry = fingerprint.seen_at(self._stem, self.revision, self._version)
+        sides = [cast("dict[str, Json]", entry.facts[side])["chance"] for side in _SIDES] if entry else []
+        return entry if all(has_levels(chance, self._names) for chance in sides) else None
 
 
 def _letters(item: Input) -> frozenset[str]:

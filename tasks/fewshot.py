@@ -7,7 +7,7 @@ from thawbench.contracts import Adapted, Json, Metric, Provides, Scores
 from thawbench.errors import NotApplicableError
 from thawbench.registry import families
 from thawbench.tasks import fingerprint, sampling
-from thawbench.tasks.classification_scores import chance_levels, metrics
+from thawbench.tasks.classification_scores import chance_levels, has_levels, metrics
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.head_scores import head_scores
 from thawbench.tasks.labelled_set import LabelledSet, Splits
@@ -129,4 +129,5 @@ class FewShot(Fingerprinted):
         return f"{self.version}.{self.labelled.version}"
 
     def _seen(self) -> Entry | None:
-        return fingerprint.seen_at(self._stem, self.revision, self._version)
+        entry = fingerprint.seen_at(self._stem, self.revision, self._version)
+        return entry if entry and has_levels(entry.facts["chance"], self.labelled.metrics) else None

@@ -116,6 +116,7 @@ class LabelledSet(abc.ABC):
         splits = self.splits()
         train = splits.trainable()
         rows = train.rows
+        _check_left(self.name, splits.train.rows, rows)
         _check_classes(self.name, splits, rows)
         keys = {text_key(row.input) for row in rows}
         scored_pairs = tuple(
@@ -130,6 +131,18 @@ class LabelledSet(abc.ABC):
             texts=unique(text for row in rows for text in texts_of(row.input)),
             dropped=train.left_out,
             duplicates=len(rows) - len(keys),
+        )
+
+
+def _check_left(name: str, before: Sequence[Labelled], left: Sequence[Labelled]) -> None:
+    """See that rows are left, and of each class, when those are dropped that are test rows too."""
+    present = {row.label for row in left}
+    lost = [row.label for row in before if row.label not in present]
+    if lost:
+        which, count = (f" with label {lost[0]!r}", lost.count(lost[0])) if left else ("", len(lost))
+        raise UserError(
+            f"{name}: every train row{which} ({count}) is a test row too, so that none is left; "
+            "give the set other train rows or other test rows"
         )
 
 

@@ -45,10 +45,10 @@ def register_set(path: Path) -> str:
     Raises:
         UserError: a file that is not right, or a name that is taken.
     """
-    described = DescribedSet(read_description(path.absolute()))
+    described = DescribedSet(read_description(path.absolute()), own=True)
     name = described.name
     present = _own.get(name)
-    same = isinstance(present, DescribedSet) and present.description.folder == described.description.folder
+    same = isinstance(present, DescribedSet) and present.description.path == described.description.path
     if name == Nli.name or name in _shipped() or (present is not None and not same):
         raise UserError(f'{path}: the name {name} is taken; rename the file, or give it another with name = "…"')
     _own[name] = described

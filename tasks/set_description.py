@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,14 @@ from typing import Any
 
 from thawbench.errors import UserError, unknown
 from thawbench.tasks.classification_scores import BESIDE, CLASS_METRICS, SCORE_METRICS
+from thawbench.tasks.fingerprint import fingerprint
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
 class SetDescription:
-    """What a TOML file says; each attribute but `folder` is one of its keys.
+    """What a TOML file says; each attribute but `path` is one of its keys.
 
     Attributes:
         name: as it is spelled after `fewshot/`; the file's own name unless given.
@@ -36,11 +38,11 @@ class SetDescription:
         score, range: the column of scores instead of classes, and the least and the greatest one.
         metrics: the first is the main one. With groups there is coarse accuracy beside those that are given.
         title, licence: for the reader.
-        folder: where the file lies.
+        path: the file itself.
     """
 
     name: str
-    folder: Path
+    path: Path
     version: int = 1
     data: str = ""
     config: str | None = None
@@ -63,6 +65,21 @@ class SetDescription:
     metrics: tuple[str, ...] = ()
     title: str = ""
     licence: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the file lies, and the files that it names beside it."""
+        return self.path.parent
+
+    @property
+    def meaning(self) -> str:
+        """SHA-256 of all that it says but for the reader.
+
+        What is at its default does not count, so that a key that Thawbench learns later changes no set without it.
+        """
+        said = [item for item in fields(self) if item.name not in ("path", "title", "licence")]
+        values = {item.name: getattr(self, item.name) for item in said}
+        return fingerprint([{item.name: values[item.name] for item in said if values[item.name] != item.default}])
 
     @property
     def paths(self) -> dict[str, tuple[str, ...]]:
@@ -90,7 +107,7 @@ def read_description(path: Path) -> SetDescription:
         raise UserError(f"cannot read the set {path} ({error.strerror}); give the path of a TOML file") from None
     except ValueError as error:  # not TOML, or not UTF-8
         raise UserError(f"{path} is not a TOML file: {error}") from None
-    known = {item.name for item in fields(SetDescription)} - {"folder"}
+    known = {item.name for item in fields(SetDescription)} - {"path"}
     for key in read:
         if key not in known:
             raise unknown(f"key of {path}", key, known)
@@ -109,7 +126,7 @@ def read_description(path: Path) -> SetDescription:
             values.setdefault("test_share", 0.2)
         files = [path.parent / values[key] for key in ("file", "test_file") if key in values]
         values["revision"] = _digest(text, files, path)
-    return SetDescription(folder=path.parent, **values)
+    return SetDescription(path=path, **values)
 
 
 def _typed(value: Any, key: str, path: Path) -> Any:
@@ -130,7 +147,9 @@ def _typed(value: Any, key: str, path: Path) -> Any:
     if key == "range":
         if isinstance(value, list) and len(value) == 2 and all(_number(item) for item in value) and value[0] < value[1]:
             return (float(value[0]), float(value[1]))
-        raise UserError(f"{path}: range must be the least and the greatest score, as in [0, 5], and is {value!r}")
+        raise UserError(
+            f"{path}: range must be the least and the greatest score, finite as in [0, 5], and is {value!r}"
+        )
     if key == "test_share":
         if _number(value) and 0 < value < 1:
             return float(value)
@@ -149,7 +168,8 @@ def _strings(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether it is a finite one; TOML has inf, nan, and integers that no float holds."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _check(values: Mapping[str, Any], path: Path) -> None:

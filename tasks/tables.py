@@ -10,6 +10,9 @@ from typing import Any
 from thawbench.errors import UserError, unknown
 from thawbench.tasks.hub import load_split
 
+_LONGEST_TEXT = 2**31 - 1
+"""Characters in a field of a CSV file: the most that every platform's `csv` takes; by itself it stops at 131,072."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -99,6 +102,7 @@ def file_table(path: Path) -> Table:
 
 def _csv(path: Path) -> dict[str, list[Any]]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    csv.field_size_limit(_LONGEST_TEXT)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import cast
 
 from thawbench.contracts import ClassTarget, Json, Rows, ScoreTarget, Signal, Target, TrainSet, TrainSetInfo
 from thawbench.errors import UserError, unknown
 from thawbench.tasks import fingerprint, sampling, train_noise
 from thawbench.tasks.corpus import Corpus
+from thawbench.tasks.described_set import DescribedSet
 from thawbench.tasks.documents import NewsgroupDocuments, WikiTextDocuments
 from thawbench.tasks.fingerprint import Entry
 from thawbench.tasks.ir import Ir
@@ -134,7 +136,7 @@ def _rows(pool: Pool, rows: Iterable[int]) -> Rows:
 
 
 def _seen(source: Source) -> Entry | None:
-    return fingerprint.seen_at(source.name, source.revision, source.version)
+    return fingerprint.seen_at(source.name, source.revision, _made_by(source))
 
 
 def _loaded(source: Source) -> tuple[Pool, Entry]:
@@ -143,7 +145,7 @@ def _loaded(source: Source) -> tuple[Pool, Entry]:
     entry = _seen(source)
     if entry is None:
         facts: dict[str, Json] = {
-            "version": source.version,
+            "version": _made_by(source),
             "rows": len(pool),
             "dropped": pool.dropped,
             "duplicates": pool.duplicates,
@@ -160,7 +162,23 @@ def _loaded(source: Source) -> tuple[Pool, Entry]:
 def _pool(source: Source) -> tuple[Pool, str]:
     """The rows, and their fingerprint: to spell out 400,000 rows takes seconds."""
     pool = source.load()
-    return pool, fingerprint.fingerprint(pool.rows())
+    rows = pool.rows()
+    if _is_own(source):
+        rows = chain(rows, [["target", _described(pool.target)]])
+    return pool, fingerprint.fingerprint(rows)
+
+
+def _is_own(source: Source) -> bool:
+    """Whether it is a user's, so that its fingerprint covers its target too: range and order of classes may be edited.
+
+    A built-in set's target changes only with its version, and its fingerprint stays that of published records.
+    """
+    return isinstance(source, DescribedSet) and source.own
+
+
+def _made_by(source: Source) -> Json:
+    """What an entry in the manifest was made by; those of a user's sets once had no target in their fingerprint."""
+    return f"{source.version}+target" if _is_own(source) else source.version
 
 
 @lru_cache(maxsize=4)  # all seeds and strategies meet the same texts

@@ -15,6 +15,7 @@ from thawbench.errors import UserError
 from thawbench.registry import families, strategies
 from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.plugin import load_strategy_file
+from thawbench.suite.plan import Request, make_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted(ROOT.glob("*.md"))
@@ -68,6 +69,8 @@ def test_the_example_task_runs_and_refuses_an_unknown_name(tiny: AdaptedEncoder)
     first, second, third = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     by_hand = (first @ second + first @ third + second @ third) / 3
     assert scores.scalars["mean_cosine"] == pytest.approx(by_hand, abs=1e-6)
+    (cell,) = make_plan(Request(strategies=("frozen",), tasks=(task.name,))).cells
+    assert (cell.task_name, cell.reason) == ("crowding/weather", "")
     with pytest.raises(UserError, match="did you mean weather"):
         family.resolve("wether")
 

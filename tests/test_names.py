@@ -17,6 +17,7 @@ from thawbench.names import (
     parse_seeds,
     parse_strategies,
     parse_task,
+    strategy_file,
 )
 
 # ---- what is taken --------------------------------------------------------------------------------------------------
@@ -42,6 +43,22 @@ def test_strategies_in_a_row_each_with_options() -> None:
 @pytest.mark.parametrize("text", ["frozen", "a:b=c", "mlm+frozen_ebm:dim=64,lr=-1e-5", "soup:of=a/b@c~d"])
 def test_a_strategy_is_spelled_as_it_was_given(text: str) -> None:
     assert "+".join(map(str, parse_strategies(text))) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "behind"),
+    [
+        ("my_idea.py", "my_idea.py", ""),
+        (".pyenv/x/my_idea.py:dim=64", ".pyenv/x/my_idea.py", ":dim=64"),
+        ("a+b/c.py/my_idea.py+frozen_ebm:dim=64", "a+b/c.py/my_idea.py", "+frozen_ebm:dim=64"),
+        ("../first.py+second.py", "../first.py", "+second.py"),
+        ("mlm+frozen_ebm", "", "mlm+frozen_ebm"),
+        (".py", "", ".py"),
+        ("my_idea.pyc", "", "my_idea.pyc"),
+    ],
+)
+def test_a_strategys_file_ends_at_a_py_that_ends_a_name(text: str, path: str, behind: str) -> None:
+    assert strategy_file(text) == (path, behind)
 
 
 def test_an_option_can_be_left_out_of_a_spec() -> None:

@@ -52,10 +52,11 @@ def tune(
 ) -> None:
     """Choose a strategy's default for one field by dev scores; test scores are not looked at.
 
-    Without `--task`, on two sets of the embedded world, 100 rows each; without `--seeds`, on samples 100 and 101, as
-    boards are made of samples below 100. Records go to the folder `tune` in the results, and are found again there.
+    Without `--task`, on two sets of the embedded world, 100 rows each; without `--seeds`, on samples 100 to 102, as
+    boards are made of samples below 100: four values are 24 trials then, as many as all that was tuned here has had.
+    Records go to the folder `tune` in the results, and are found again there.
 
-    `thawbench tune frozen_ebm --field lr --values 3e-4,1e-3,3e-3`
+    `thawbench tune frozen_ebm --field lr --values 1e-3,3e-3,1e-2,3e-2`
     """
     from thawbench.suite.live import show_search
 

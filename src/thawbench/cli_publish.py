@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from thawbench.cli_app import app
+from thawbench.errors import UserError
 
 PANEL = "Read and publish"
 picture = typer.Typer(no_args_is_help=True, help="Draw a picture, as .svg or .png: of energies, layers or classes.")
@@ -302,8 +303,10 @@ def compact(folder: Annotated[Path, typer.Argument(help="a folder of records tha
 
     Boards, runs and exports read records in either form. Tracebacks are left out.
     """
-    from thawbench.suite.record_store import RecordStore
+    from thawbench.suite.record_store import PACKED, RecordStore
 
+    if not any(next(folder.glob(each), None) for each in ("records/??/*.json", PACKED, f"{PACKED}.gz")):
+        raise UserError(f"{folder} is no folder with records; give the one that a run or a sweep wrote into")
     path, count = RecordStore(folder).compact()
     print(f"{path}: {count} records")
 

@@ -29,6 +29,7 @@ _TASK_BODY = re.compile(r"[A-Za-z0-9_./@~+-]+")
 _TASK_VALUE = _TASK_BODY
 _BACKBONE = re.compile(r"[A-Za-z0-9_./@~+-]+")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_FILE = re.compile(r"(.+?\.py)(?=[:+]|$)(.*)")
 
 ConfigT = TypeVar("ConfigT")
 
@@ -104,6 +105,16 @@ class _Reader:
             allowed = " or ".join(f"{character!r}" for character in (":" if not found else ",") + end)
             raise self.fail(f"{allowed}, or the end")
         return tuple(found.items())
+
+
+def strategy_file(text: str) -> tuple[str, str]:
+    """Where a strategy is given as a file, its path, which may hold any character, and the text behind it.
+
+    `.pyenv/a+b/my_idea.py:dim=64+frozen_ebm` is `.pyenv/a+b/my_idea.py` and `:dim=64+frozen_ebm`. If there is no file,
+    the path is empty and the text is the whole.
+    """
+    match = _FILE.fullmatch(text)
+    return (match[1], match[2]) if match else ("", text)
 
 
 def parse_strategies(text: str) -> tuple[Spec, ...]:

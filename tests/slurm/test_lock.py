@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -83,3 +84,20 @@ def test_who_lost_the_lock_does_not_remove_that_of_its_heir(tmp_path: Path) -> N
     with Lock(path).held():
         path.write_text(json.dumps({"token": "another"}))
     assert path.exists()
+
+
+def test_a_holder_that_is_long_at_one_thing_counts_as_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BEAT_S", 0.01)
+    path = path_in(tmp_path)
+    past = time.time() - module.SILENT_S - 1
+    threads = threading.active_count()
+
+    with Lock(path).held():
+        os.utime(path, (past, past))
+        until = time.monotonic() + 10
+        while path.stat().st_mtime == past and time.monotonic() < until:
+            time.sleep(0.01)
+        assert time.time() - path.stat().st_mtime < 60
+
+    assert not path.exists()
+    assert threading.active_count() == threads

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import thawbench
-from thawbench.slurm.snapshot import Snapshot, take
+from thawbench.slurm.snapshot import Snapshot, in_place, take
 from thawbench.suite import machine
+from thawbench.tasks.set_description import read_description
 
 MINE = "SECRET = 1\n"
 
@@ -54,6 +55,39 @@ def test_files_given_by_path_are_found_in_the_copy(taken: Snapshot) -> None:
     assert Path(taken.profile).name == "small.toml"
     for copied in (path, own, taken.profile):
         assert taken.folder in Path(copied).parents
+
+
+@pytest.mark.parametrize("file", ["../data/rows.csv", "../../given/data/rows.csv", "x/../../data/rows.csv"])
+def test_a_file_above_its_set_is_copied_and_the_set_is_the_same_one(tmp_path: Path, file: str) -> None:
+    given = tmp_path / "given"
+    (given / "sets" / "x").mkdir(parents=True)
+    (given / "data").mkdir()
+    (given / "data" / "rows.csv").write_text("text,label\nx,y\nz,w\n")
+    (given / "sets" / "up.toml").write_text(f'file = "{file}"\n')
+    (given / "sets" / "beside.toml").write_text('file = "x.csv"\n')
+    (given / "sets" / "x.csv").write_text("text,label\nx,y\nz,w\n")
+    sets = [given / "sets" / f"{name}.toml" for name in ("up", "beside", "up")]
+    before = [read_description(path).revision for path in sets]
+
+    taken = take(tmp_path / "snapshots", (), tuple(map(str, sets)), "mini")
+    given.rename(tmp_path / "elsewhere")
+
+    assert [read_description(Path(path)).revision for path in taken.sets] == before
+    copied = [path for path in taken.folder.rglob("*.csv") if "thawbench" not in path.parts]
+    assert len(copied) == len(sets)
+
+
+@pytest.mark.parametrize("folder", [".pyenv", "a+b", "old.py"])
+def test_a_strategys_file_may_lie_in_any_folder(tmp_path: Path, folder: str) -> None:
+    mine = tmp_path / folder / "mine.py"
+    mine.parent.mkdir()
+    mine.write_text(MINE)
+
+    (copied,) = take(tmp_path / "snapshots", ("frozen", f"{mine}:by=2"), (), "mini").strategies
+
+    assert copied.endswith("/mine.py:by=2")
+    assert Path(copied.removesuffix(":by=2")).read_text() == MINE
+    assert in_place(("frozen", f"{mine}:by=2"), (), "mini").strategies == (f"{mine}:by=2",)
 
 
 def test_a_file_with_two_configurations_is_taken_once(tmp_path: Path) -> None:

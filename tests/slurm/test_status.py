@@ -72,6 +72,18 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         show(tmp_path / "none", Console())
 
 
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    from thawbench.slurm.commands import show_logs
+
+    (tmp_path / "my_idea.py").touch()
+    with pytest.raises(UserError, match=r"my_idea\.py is no folder; give that of the sweep with --results"):
+        show_logs(tmp_path / "my_idea.py", "x", Console())
+    with pytest.raises(UserError, match="'x' does not name one cell of the last sweep"):
+        show_logs(tmp_path / "none", "x", Console())
+
+
 def test_many_records_are_looked_at_in_no_time(tmp_path: Path) -> None:
     store = RecordStore(tmp_path)
     record = make_record(usage=Usage(wall_s=0.5))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 from typer.testing import CliRunner
 
 from thawbench.cli import app
@@ -20,6 +21,7 @@ from thawbench.strategies.base import BaseStrategy, Learned
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.majority import ConstantHead, Majority
 from thawbench.strategies.readout import with_head
+from thawbench.suite import conformance_table
 from thawbench.suite.conformance import Subject, Verdict, run_check
 from thawbench.suite.conformance_checks import CHECKS, mteb_mock_tasks
 
@@ -272,6 +274,28 @@ def test_a_failed_check_ends_with_1_and_an_unknown_name_is_the_users_mistake(tmp
     unknown = CliRunner().invoke(app, ["check", "frozn", "--backbone", str(tiny_folder)])
     assert isinstance(unknown.exception, UserError)
     assert "did you mean frozen" in str(unknown.exception)
+
+
+def test_one_file_is_one_strategy_whatever_its_folder_is_called(
+    tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conformance_table, "CHECKS", ())
+    file = tmp_path / "a+b" / "my_idea.py"
+    file.parent.mkdir()
+    file.write_text(
+        "from thawbench.registry import strategies\n"
+        "from thawbench.strategies.base import BaseStrategy\n\n\n"
+        "@strategies.register('beside_a_plus')\n"
+        "class BesideAPlus(BaseStrategy):\n"
+        "    pass\n"
+    )
+    try:
+        assert conformance_table.show(str(file), str(tiny_folder), Console(quiet=True))
+        for several in (f"{file}+frozen", "mlm+frozen_ebm", "mlm_frozen_ebm", "frozen*"):
+            with pytest.raises(UserError, match=r"check takes one strategy, and .* names several"):
+                conformance_table.show(several, str(tiny_folder), Console(quiet=True))
+    finally:
+        strategies.unregister("beside_a_plus")
 
 
 def test_every_check_has_a_planted_fault() -> None:

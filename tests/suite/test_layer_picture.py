@@ -60,6 +60,8 @@ def test_what_a_strategy_lacks_is_told(tiny_folder: Path, tmp_path: Path) -> Non
         picture_layers(out, "world/meals", "class", "finetune", "", folder)
     with pytest.raises(UserError, match=r"tfidf makes no picture: .* measures layers"):
         picture_layers(out, "world/meals", "class", "tfidf", "world/meals@20", folder)
+    with pytest.raises(UserError, match=r"a picture is of one strategy, and frozen\* names several"):
+        picture_layers(out, "world/meals", "class", "frozen*", "world/meals@20", folder)
     assert not out.exists()
 
 

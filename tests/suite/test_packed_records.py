@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from records_by_hand import make_record
+from typer.testing import CliRunner
 
+from thawbench.cli import app
 from thawbench.errors import UserError
 from thawbench.suite.record_store import PACKED, RecordStore, published, read_packed, write_packed
 from thawbench.suite.records import Record
@@ -97,3 +99,24 @@ def test_a_traceback_and_all_but_the_first_line_of_a_message_stay_behind(tmp_pat
     assert found.failure is not None
     assert (found.failure.type, found.failure.message) == ("ValueError", "no room")
     assert published(some()[0]) == some()[0]
+
+
+def test_what_holds_no_records_is_not_packed_and_nothing_is_made(tmp_path: Path) -> None:
+    (tmp_path / "empty" / "records").mkdir(parents=True)
+    (tmp_path / "my_idea.py").touch()
+    there = sorted(tmp_path.rglob("*"))
+
+    for name in ("tyop", "empty", "my_idea.py"):
+        told = CliRunner().invoke(app, ["compact", str(tmp_path / name)]).exception
+        assert isinstance(told, UserError)
+        assert str(told).startswith(f"{tmp_path / name} is no folder with records; give the one that")
+        assert "--" not in str(told)
+
+    assert sorted(tmp_path.rglob("*")) == there
+
+
+def test_what_is_packed_already_may_be_packed_again(tmp_path: Path) -> None:
+    write_packed(tmp_path / f"{PACKED}.gz", some())
+    for _ in range(2):
+        done = CliRunner().invoke(app, ["compact", str(tmp_path)])
+        assert done.output == f"{tmp_path / PACKED}: 5 records\n"

@@ -148,6 +148,7 @@ def test_a_glob_finds_tasks_with_options_and_adds_to_these(tmp_path: Path) -> No
         ("still", "sts/one:typos=1,train=pairs"),
         ("still", "sts/two:train=pairs"),
     ]
+    assert names(plan(str(path), tasks=("sts/*:typos=1",))) == [("still", "sts/one:typos=1")]
 
 
 def test_an_option_of_the_task_is_part_of_its_name_and_key(profile: str) -> None:
@@ -312,8 +313,10 @@ def test_a_task_that_follows_no_chain_gets_the_whole_trail(profile: str) -> None
     assert cell.ends == ()
 
 
-def test_a_file_may_stand_first_in_a_row(profile: str, tmp_path: Path) -> None:
-    file = tmp_path / "my_idea.py"
+@pytest.mark.parametrize("folder", [".", ".pyenv", "a+b"])
+def test_a_file_may_stand_first_in_a_row(profile: str, tmp_path: Path, folder: str) -> None:
+    file = tmp_path / folder / "my_idea.py"
+    file.parent.mkdir(exist_ok=True)
     file.write_text(
         "from thawbench.registry import strategies\n"
         "from thawbench.strategies.base import BaseStrategy\n"

@@ -25,6 +25,15 @@ def test_every_profile_that_ships_can_be_read(name: str) -> None:
         ("description = ", "is not TOML"),
         ('description = "x"\nbackbone = "embedded"\ntasks = []\n', "'strategies' must be there as a list of names"),
         ('description = "x"\nbackbone = "e"\ntasks = []\nstrategies = []\nflors = 1\n', "did you mean floors?"),
+        ('description = "x"\nbackbone = "e"\ntasks = []\nstrategies = []\n[train]\nst = "nli"\n', "did you mean sts"),
+        (
+            'description = "x"\nbackbone = "e"\ntasks = []\nstrategies = ["frozen"]\n[floors.frozn]\n"sts/a" = 1\n',
+            "'frozn'; did you mean frozen",
+        ),
+        (
+            'description = "x"\nbackbone = "e"\ntasks = ["sts/a"]\nstrategies = ["fr*"]\n[floors.frozen]\n"st/a" = 1\n',
+            "'st/a'; did you mean sts/a",
+        ),
         (
             'description = "x"\nbackbone = "e"\ntasks = []\nstrategies = []\n[floors]\nfrozen = 1\n',
             "the floors of 'frozen' must be a table",

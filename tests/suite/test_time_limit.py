@@ -60,3 +60,21 @@ def test_a_cell_over_time_is_recorded_shown_red_and_run_again_and_the_next_one_r
 def test_a_limit_that_cannot_be_is_one_clear_line(said: str) -> None:
     with pytest.raises(UserError, match=f"--cell-timeout {said} is not a whole number above 0"):
         settings({**{option.key: option.default for option in OPTIONS}, "cell_timeout": said})
+
+
+@pytest.mark.parametrize(
+    ("key", "most"), [("threads", 4096), ("steps", 1_000_000_000), ("cell_timeout", 1_000_000_000)]
+)
+def test_a_number_that_nothing_could_take_is_one_clear_line(key: str, most: int) -> None:
+    values = {option.key: option.default for option in OPTIONS}
+
+    assert getattr(settings({**values, key: str(most)}), key) == most
+    for said in (str(most + 1), "1" + "0" * 5000):  # of which the second is more than int() reads
+        told = f"--{key.replace('_', '-')} {said} is too large; give at most {most}"
+        with pytest.raises(UserError, match=told):
+            settings({**values, key: said})
+
+
+def test_an_alarm_can_be_set_to_the_longest_limit() -> None:
+    with time_limit(1_000_000_000):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 999_999_000

@@ -66,7 +66,7 @@ def _planner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def asked(folder: Path, **changes: Any) -> Settings:
     values = {option.key: option.default for option in OPTIONS}
-    return settings({**values, "task": TASKS, "results": folder, **changes})
+    return settings({**values, "task": TASKS, "seeds": "sample=100-101", "results": folder, **changes})
 
 
 def find(folder: Path, values: str = "1,2,4", **changes: Any) -> tuple[Search, tuple[Record, ...]]:
@@ -125,12 +125,24 @@ def test_what_would_not_be_fair_is_refused(tmp_path: Path, values: str, changes:
         find(tmp_path, values, **changes)
 
 
+def test_another_number_of_trials_is_refused_before_the_first_fit(tmp_path: Path) -> None:
+    found, records = find(tmp_path)
+    write_search(replace(found, strategy="before"), records, tmp_path / "out")
+    fits = Shift.fits
+    with pytest.raises(UserError, match="lure was given 8 trials and before had 12 on this backbone"):
+        search("lure", "by", ["8", "9"], asked(tmp_path / "new"), out=tmp_path / "out")
+    assert Shift.fits == fits
+
+
 def test_a_row_an_option_and_an_unknown_field_are_refused(tmp_path: Path) -> None:
     for name, told in (("lure:by=1", "plain name"), ("lure+lure", "plain name"), ("lrue", "did you mean lure")):
         with pytest.raises(UserError, match=told):
             search(name, "by", ["1", "2"], asked(tmp_path))
     with pytest.raises(UserError, match="unknown option of strategy lure 'bye'; did you mean by"):
         search("lure", "bye", ["1", "2"], asked(tmp_path))
+    for field in ("train", "by=1,rate"):
+        with pytest.raises(UserError, match="unknown option of strategy lure"):
+            search("lure", field, ["pairs", "2"], asked(tmp_path))
     with pytest.raises(UserError, match="none of them `none`"):
         search("lure", "rate", ["none", "2"], asked(tmp_path))
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from thawbench.contracts import ClassTarget, Labelled
+from thawbench.contracts import ClassTarget, Labelled, ScoreTarget
 from thawbench.errors import UserError
 from thawbench.tasks import described_set, set_catalog
-from thawbench.tasks.catalog import known_tasks
+from thawbench.tasks.catalog import known_tasks, resolve_task
 from thawbench.tasks.described_set import DescribedSet
 from thawbench.tasks.labelled_set import Split
-from thawbench.tasks.set_catalog import named_set, register_set
+from thawbench.tasks.set_catalog import known_sets, named_set, register_set
 from thawbench.tasks.set_description import read_description
 from thawbench.tasks.tables import Table
 from thawbench.tasks.trainsets import known_trainsets, trainset_info
@@ -105,6 +105,61 @@ def test_a_set_without_a_train_split_is_tested_on_only(tmp_path: Path, monkeypat
     assert not [name for name in (*known_trainsets(), *known_tasks()) if "mine" in name]
     with pytest.raises(UserError, match="mine has no train rows; it is there to be tested on"):
         trainset_info("mine@20")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Hub on which every data set has the same six rows, but for the split's name in their texts."""
+
+    def table(data: str, config: str | None, split: str, revision: str, use: str) -> Table:
+        texts = [f"{split} {row}" for row in range(6)]
+        return Table("there", {"text": texts, "label": ["yes", "no"] * 3, "score": [0.0, 1.0] * 3}, own=False)
+
+    monkeypatch.setattr(described_set, "hub_table", table)
+
+
+def register(folder: Path, toml: str) -> None:
+    (folder / "mine.toml").write_text(f'data = "some/where"\n{toml}')
+    register_set(folder / "mine.toml")
+
+
+@pytest.mark.usefixtures("hub")
+def test_other_metrics_of_a_user_s_set_on_the_hub_are_another_revision_with_their_own_chance(tmp_path: Path) -> None:
+    register(tmp_path, 'metrics = ["accuracy"]\n')
+    before, trained = resolve_task("fewshot/mine@5"), trainset_info("mine@5")
+    assert [(metric.name, metric.chance) for metric in before.metrics] == [("accuracy", 0.5)]
+    register(tmp_path, 'metrics = ["mcc", "accuracy"]\n')
+    after = resolve_task("fewshot/mine@5")
+    assert [(metric.name, metric.main, metric.chance) for metric in after.metrics] == [
+        ("mcc", True, 0.0),
+        ("accuracy", False, 0.5),
+    ]
+    assert after.revision != before.revision
+    assert trainset_info("mine@5").fingerprint == trained.fingerprint  # what is learnt is the same
+
+
+@pytest.mark.usefixtures("hub")
+def test_another_range_of_a_user_s_set_on_the_hub_is_another_train_set(tmp_path: Path) -> None:
+    infos = []
+    for top in (1, 2):
+        register(tmp_path, f'score = "score"\nrange = [0, {top}]\n')
+        infos.append(trainset_info("mine@5"))
+        assert infos[-1].target == ScoreTarget(0.0, top)
+    assert infos[0].fingerprint != infos[1].fingerprint
+
+
+def test_a_title_and_a_folder_are_no_part_of_what_a_set_means(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    plain = described(tmp_path, 'data = "some/where"\n').description
+    titled = described(tmp_path / "other", 'data = "some/where"\ntitle = "Mine"\nversion = 1\n').description
+    assert plain.meaning == titled.meaning
+    assert plain.meaning != described(tmp_path, 'data = "some/where"\ntest = "validation"\n').description.meaning
+
+
+def test_no_shipped_set_has_more_in_its_revision_than_published_records_have() -> None:
+    for shipped in map(named_set, known_sets()):
+        if isinstance(shipped, DescribedSet):
+            assert shipped.revision == shipped.description.revision
 
 
 @pytest.mark.hub

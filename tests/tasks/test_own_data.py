@@ -1,17 +1,21 @@
 """A user's own files as sets: what is read, and the one line that each mistake gets."""
 
 import json
+import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from thawbench.contracts import ClassTarget, Labelled, ScoreTarget
+from thawbench.contracts import ClassTarget, Json, Labelled, ScoreTarget
 from thawbench.errors import UserError
 from thawbench.tasks import fingerprint, set_catalog
 from thawbench.tasks.catalog import known_tasks, resolve_task
+from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.set_catalog import named_set, register_set
 from thawbench.tasks.trainsets import known_trainsets, load_trainset, trainset_info
 
@@ -118,6 +122,50 @@ def test_a_changed_file_is_another_revision(tmp_path: Path) -> None:
     assert trainset_info("mine@20").fingerprint != seen.fingerprint
 
 
+def test_another_range_is_another_train_set_as_it_is_learnt_from(tmp_path: Path) -> None:
+    rows = "a,b,gold\n" + "\n".join(f"one {row},two {row},{row % 6}" for row in range(30))
+    toml = 'file = "mine.csv"\ntext = "a"\ntext_b = "b"\nscore = "gold"\n'
+    infos = []
+    for top in (5, 10, 5):
+        register_set(write(tmp_path, f"{toml}range = [0, {top}]\n", rows))
+        infos.append(trainset_info("mine@20"))
+        assert load_trainset("mine@20", 0).fingerprint == infos[-1].fingerprint
+        assert infos[-1].target == ScoreTarget(0.0, top)
+    assert infos[0].fingerprint != infos[1].fingerprint
+    assert infos[0] == infos[2]
+
+
+def test_another_order_of_classes_is_another_train_set_as_head_columns_follow_it(tmp_path: Path) -> None:
+    found = set()
+    for labels in ('["good", "bad"]', '["bad", "good"]'):
+        register_set(write(tmp_path, f'file = "mine.csv"\nlabels = {labels}\n'))
+        found.add(trainset_info("mine@20").fingerprint)
+    assert len(found) == 2
+
+
+def test_an_entry_from_before_targets_were_in_fingerprints_is_made_anew(tmp_path: Path) -> None:
+    register_set(write(tmp_path))
+    labelled = named_set("mine")
+    pool = labelled.load()
+    facts: dict[str, Json] = {"version": 1, "rows": len(pool), "signals": ["labels"], "target": ["bad", "good"]}
+    old = fingerprint.Entry("mine", labelled.data, labelled.revision, fingerprint.fingerprint(pool.rows()), facts)
+    fingerprint.remember(old)
+    info = trainset_info("mine@20")
+    assert info.fingerprint != old.fingerprint
+    assert load_trainset("mine@20", 0).fingerprint == info.fingerprint
+
+
+def test_chance_levels_that_the_manifest_lacks_are_taken_anew(tmp_path: Path) -> None:
+    register_set(write(tmp_path))
+    task = cast("FewShot", resolve_task("fewshot/mine"))
+    entry = task.entry()
+    chance = {"accuracy": cast("dict[str, Json]", entry.facts["chance"])["accuracy"]}
+    fingerprint.remember(replace(entry, facts={**entry.facts, "chance": chance}))
+    assert [metric.chance for metric in resolve_task("fewshot/mine").metrics] == [
+        metric.chance for metric in task.metrics
+    ]
+
+
 @pytest.mark.parametrize(
     ("toml", "rows", "message"),
     [
@@ -144,6 +192,9 @@ def test_a_changed_file_is_another_revision(tmp_path: Path) -> None:
             "good is a class and a group",
         ),
         ('file = "mine.csv"\ntest_share = 2\n', "", "between 0 and 1"),
+        ('file = "mine.csv"\nscore = "label"\nrange = [0, inf]\n', "", r"finite as in \[0, 5\], and is \[0, inf\]"),
+        ('file = "mine.csv"\nscore = "label"\nrange = [nan, 5]\n', "", r"finite as in \[0, 5\], and is \[nan, 5\]"),
+        (f'file = "mine.csv"\nscore = "label"\nrange = [0, 1{"0" * 400}]\n', "", r"finite as in \[0, 5\], and is"),
         ('file = "mine.csv"\nlabels = ["good"]\n', "", "at least two"),
         ('file = "mine.csv"\nname = "a@b"\n', "", "cannot be a set's name"),
         ('file = "mine.csv"\nname = "sst2"\n', "", "the name sst2 is taken"),
@@ -153,6 +204,18 @@ def test_a_changed_file_is_another_revision(tmp_path: Path) -> None:
         ('file = "mine.csv"\nlabels = ["good", "bad", "ugly"]\n', "", "no train row has label 'ugly'"),
         ("", "text,label\na,x\n ,y\n", "mine.csv, row 2 has an empty text"),
         ("", "text,label\na,x\nb,\n", "mine.csv, row 2 has no label"),
+        (
+            'file = "mine.csv"\ntest_file = "mine.csv"\n',
+            "",
+            r"mine: every train row \(50\) is a test row too, so that none is left; give the set other train rows",
+        ),
+        (
+            'file = "mine.csv"\ntest_file = "mine.csv"\nscore = "gold"\nrange = [0, 5]\n',
+            "text,gold\na,1\nb,2\n",
+            r"mine: every train row \(2\) is a test row too",
+        ),
+        ("", 'text,label\n"a,x\nb,y\n', "line 3: unexpected end of data; mend its quotes"),
+        ("", 'text,label\n"a" b,x\n"c",y\n', "line 2: .*; mend its quotes"),
         ("", "text,label\na,x\nb,x\n", r"one class only \(x\)"),
         ("", "text,label\na,x\nb, and c,y\n", "row 2 has 3 fields, not 2"),
         ("", "text,label\n", "has no rows"),
@@ -177,6 +240,30 @@ def test_a_test_label_that_train_lacks_is_named(tmp_path: Path) -> None:
         trainset_info("mine")
 
 
+def test_a_class_whose_train_rows_are_all_test_rows_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "test.csv").write_text("text,label\nso,good\nrare thing,ugly\n")
+    register_set(write(tmp_path, 'file = "mine.csv"\ntest_file = "test.csv"\n', reviews() + "Rare  thing,ugly\n"))
+    with pytest.raises(UserError, match=r"mine: every train row with label 'ugly' \(1\) is a test row too"):
+        trainset_info("mine")
+
+
+def test_a_text_of_a_csv_may_be_as_long_as_a_book(tmp_path: Path) -> None:
+    long = "word " * 40_000
+    register_set(write(tmp_path, rows=f"{reviews()}{long},good\n"))
+    splits = named_set("mine").splits()
+    assert long in {row.input for row in (*splits.train.rows, *splits.test.rows)}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_label_that_is_not_a_number_is_a_missing_one(tmp_path: Path, kind: str) -> None:
+    rows = [{"text": "a", "label": 1.0}, {"text": "b", "label": math.nan}, {"text": "c", "label": 2.0}]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    register_set(write(tmp_path, f'file = "rows.{kind}"\n'))
+    with pytest.raises(UserError, match=rf"rows.{kind}, row 2 has no label; fill it or delete the row"):
+        trainset_info("mine")
+
+
 def test_a_set_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot read the set .*no\.toml"):
         register_set(tmp_path / "no.toml")
@@ -189,6 +276,8 @@ def test_a_name_is_taken_once_but_its_own_file_may_come_again(tmp_path: Path) ->
     assert register_set(path) == register_set(path)
     with pytest.raises(UserError, match="the name mine is taken"):
         register_set(write(other))
+    with pytest.raises(UserError, match=r"second.toml: the name mine is taken"):
+        register_set(write(tmp_path, 'name = "mine"\nfile = "mine.csv"\n', name="second"))
 
 
 def test_damaged_files_are_told_by_their_line(tmp_path: Path) -> None:

@@ -117,6 +117,13 @@ def test_bounds_directions_and_the_chance_of_each_set(pair: DomainShift) -> None
     assert metrics["shifted_mcc"].chance == 0
 
 
+def test_chance_levels_that_the_manifest_lacks_are_taken_anew(pair: DomainShift) -> None:
+    entry = pair.entry()
+    side = cast("dict[str, Any]", entry.facts["shifted"])
+    fingerprint.remember(replace(entry, facts={**entry.facts, "shifted": {**side, "chance": {"accuracy": 0.7}}}))
+    assert resolve_task("shift/home@6~away").metrics == pair.metrics
+
+
 def test_a_constant_classifier_loses_what_the_constants_differ_by_and_has_learnt_nothing_to_lose(
     pair: DomainShift,
 ) -> None:

@@ -72,6 +72,15 @@ def test_another_sample_seed_takes_other_rows_from_the_same_pool(hand: HandSourc
     assert first.fingerprint == second.fingerprint
 
 
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("world/meals@100", "9a64482f899a"), ("world/nli@200", "29c4215bde5c"), ("world/sts", "ce108fcb0a56")],
+)
+def test_built_in_sets_keep_the_fingerprints_of_published_records(name: str, begins: str) -> None:
+    info = trainset_info(name)
+    assert (info.version, info.fingerprint[:12]) == (1, begins)
+
+
 def test_without_n_every_row_is_taken(hand: HandSource) -> None:
     assert all_pairs(load_trainset("hand", 0)) == set(hand.pool.pairs)
 
