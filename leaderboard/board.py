@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thawbench.errors import UserError
+from thawbench.leaderboard.columns import different
 from thawbench.leaderboard.costs import CostRow, costs_of
 from thawbench.leaderboard.mixture import grouped, refuse_mixtures
 from thawbench.leaderboard.overall import Overall, overall_of
@@ -72,7 +73,7 @@ def build_board(records: Sequence[Record], references: Sequence[Reference] = ())
     groups = refuse_mixtures(ordered)
     sections = sorted((_section(group, references) for group in groups), key=lambda section: section.backbone)
     relevance = relevance_of([(section.backbone, section.tables) for section in sections])
-    return Board(len(ordered), tuple(sections), relevance)
+    return Board(len(different(ordered)), tuple(sections), relevance)
 
 
 def _section(records: Sequence[Record], references: Sequence[Reference]) -> Section:
@@ -89,7 +90,7 @@ def _section(records: Sequence[Record], references: Sequence[Reference]) -> Sect
         overall=overall_of(tables),
         tables=tables,
         problems=tuple(map(_problem, sorted((each for each in records if each.status != "ok"), key=_place))),
-        costs=costs_of(records),
+        costs=costs_of(different(records)),
         turned=turned_labels(records),
         records=tuple(records),
     )

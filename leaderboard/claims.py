@@ -10,6 +10,7 @@ from thawbench.leaderboard.claim_names import check_metrics
 from thawbench.leaderboard.claim_page import render_claims, screen_table
 from thawbench.leaderboard.claim_statement import FOLDER, Claim, read_claims
 from thawbench.leaderboard.claim_verdict import Verdict, judge
+from thawbench.leaderboard.columns import in_every_column
 from thawbench.leaderboard.mixture import by_backbone, grouped, refuse_mixtures
 from thawbench.leaderboard.publish import Page
 from thawbench.suite.record_store import RecordStore
@@ -56,7 +57,7 @@ def judge_folder(results: Path, folder: Path = FOLDER, check_names: CheckNames |
     notes = [f"a damaged record is left out: {damage}" for damage in store.damaged.values()]
     if not records:
         notes.append(f"there are no records in {results}; those of the project are in leaderboard/records/served")
-    return Judged(judge_all(claims, records), len(records), tuple(notes))
+    return Judged(judge_all(claims, in_every_column(records)), len(records), tuple(notes))
 
 
 def judge_all(claims: Sequence[Claim], records: Sequence[Record]) -> tuple[Verdict, ...]:

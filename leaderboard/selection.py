@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thawbench.errors import UserError, unknown
+from thawbench.leaderboard.columns import in_every_column
 from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Record
 
@@ -28,7 +29,7 @@ def selected(results: Path, tasks: Sequence[str] = ()) -> Selection:
         UserError: there are none, or none of such a task.
     """
     store = RecordStore(results, read_only=True)
-    records = store.all()
+    records = in_every_column(store.all())
     if not records:
         raise UserError(
             f"there are no records in {results}; make some: pytest suite/ --strategy=frozen --results={results}"

@@ -15,6 +15,10 @@ FILE = Path("thawbench.toml")
 Kind = Literal["slurm", "local", "debug"]
 
 
+_MOST = {"cpus": 4096, "gpus": 4096, "array_parallelism": 10**6, "retries": 10**6}
+"""More is a typing error."""
+
+
 @dataclass(frozen=True)
 class SweepOptions:
     """What the cluster is asked for; the fields are the keys of `[slurm]` and, with dashes, the options of `sweep`.
@@ -49,9 +53,13 @@ class SweepOptions:
             raise UserError(f"--time {self.time} is too short; give at least 3 minutes, so that a task can save itself")
         if not 0 < self.mem_gb < math.inf:
             raise UserError(f"--mem-gb {self.mem_gb:g} must be above 0, and finite")
-        for key in ("cpus", "gpus", "array_parallelism", "retries"):
+        for key in _MOST:
             if getattr(self, key) < 0:
                 raise UserError(f"--{key.replace('_', '-')} {getattr(self, key)} must not be below 0")
+            if getattr(self, key) > _MOST[key]:
+                raise UserError(
+                    f"--{key.replace('_', '-')} {getattr(self, key)} is too large; give at most {_MOST[key]}"
+                )
 
     @property
     def signal_delay_s(self) -> int:

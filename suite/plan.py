@@ -267,7 +267,8 @@ def _cell(
     # of a task that measures others beside: see contracts.TaskBeside
     beside = [_way(row, sets, task, seeds, budget, infos) for sets in getattr(task, "beside", ())]
     spelled = parse_task(task.name)
-    spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
+    if any(step.train for made in (way, *beside) for step in made.steps):  # else it is one cell whatever is asked for
+        spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
     return Cell(
         adaptation=Adaptation(backbone, way.steps),
         task=task,

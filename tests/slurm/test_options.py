@@ -41,6 +41,7 @@ def test_the_command_line_goes_before_the_file(tmp_path: Path) -> None:
         ("[slurm", "is not a TOML file"),
         ("[slurm]\ntime = 2", "--time 2 is too short; give at least 3 minutes"),
         ("[slurm]\nmem_gb = 0", "--mem-gb 0 must be above 0"),
+        ("[slurm]\ncpus = 99999999999", "--cpus 99999999999 is too large; give at most 4096"),
         ("[slurm]\nmem_gb = nan", "--mem-gb nan must be above 0, and finite"),
         ("[slurm]\nmem_gb = inf", "--mem-gb inf must be above 0, and finite"),
         ("[slurm]\narray_parallelism = -1", "--array-parallelism -1 must not be below 0"),

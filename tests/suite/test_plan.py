@@ -144,9 +144,14 @@ def test_a_glob_finds_tasks_with_options_and_adds_to_these(tmp_path: Path) -> No
         'description = "noisy"\nbackbone = "fake"\nstrategies = ["still"]\ntasks = ["sts/one:typos=1", "sts/two"]\n'
     )
 
-    assert names(plan(str(path), tasks=("sts/*:train=pairs",))) == [
-        ("still", "sts/one:typos=1,train=pairs"),
-        ("still", "sts/two:train=pairs"),
+    assert names(plan(str(path), strategies=("shift",), tasks=("sts/*:train=pairs",))) == [
+        ("shift", "sts/one:typos=1,train=pairs"),
+        ("shift", "sts/two:train=pairs"),
+    ]
+    # what learns from nothing is one cell, whatever train set is asked for
+    assert names(plan(str(path), tasks=("sts/*", "sts/*:train=pairs"))) == [
+        ("still", "sts/one:typos=1"),
+        ("still", "sts/two"),
     ]
     assert names(plan(str(path), tasks=("sts/*:typos=1",))) == [("still", "sts/one:typos=1")]
 
