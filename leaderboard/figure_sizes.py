@@ -26,7 +26,8 @@ def draw_sizes(panels: Sequence[SizePanel], ink: Ink) -> Figure:
         (
             f"{INTERVALS} Dots: the best constant answer. Triangle and band: the n at which {TUNED} overtakes "
             f"{FROZEN}, and its 95 % interval. Differences are paired by sample seed and taken to go straight in "
-            "log n between sizes; the interval is where their mean is not told from 0 (Student's test, inverted)."
+            "log n between sizes; the interval ends where their mean is told to be above 0 for good, and begins behind "
+            "the last size at which it is told below 0 (Student's test, inverted; of the seeds that all sizes have)."
         ),
         _absent(panels),
         _single(panels),
