@@ -131,12 +131,13 @@ class Finetune(BaseStrategy):
             values["others"] = [head_to_json(name, other) for name, other in objective.heads.items()]
             for place, other in enumerate(objective.heads.values()):
                 tensors |= head_to_tensors(other, f"{_OTHER}{place}.")
+        fitted = sum(weight.numel() for weight in own.module.parameters()) if warm else 0  # as a read-out, by no step
         return Learned(
             tensors,
             values,
             trained.trace,
             trained.dev_score,
-            trained.trainable_parameters,
+            trained.trainable_parameters if schedule.steps else fitted,
             total_parameters=sum(weight.numel() for weight in objective.module.parameters()),
         )
 

@@ -96,6 +96,13 @@ def test_for_joint_pairs_it_begins_as_a_logistic_regression_on_their_joint_vecto
     assert any(np.allclose(predicted, model, atol=1e-3) for model in models)
 
 
+def test_without_a_step_only_the_read_out_counts_as_trained(tiny: AdaptedEncoder) -> None:
+    data = rows_of(CLASSES, of_pairs=False)
+    assert fit("lp_ft", tiny, data, epochs=0).state.cost.trainable_parameters == 3 * (32 + 1)
+    assert fit("finetune", tiny, data, epochs=0).state.cost.trainable_parameters == 0
+    assert fit("lp_ft", tiny, data, epochs=1).state.cost.trainable_parameters > 1000
+
+
 def test_then_the_whole_network_moves_and_the_read_out_stays_if_dev_likes_it_better(tiny: AdaptedEncoder) -> None:
     data = rows_of(CLASSES, of_pairs=False)
     readout = read_out(tiny, data)
