@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from thawbench.leaderboard.comparison import Comparison, compare_all, holm, minimal_difference
+from thawbench.leaderboard.comparison import Comparison, compare_all, holm, maybe_best, minimal_difference
 from thawbench.leaderboard.statistics import Interval
 from thawbench.leaderboard.units import Units
 
@@ -141,3 +141,33 @@ def test_forty_identical_strategies_are_never_apart() -> None:
 def test_one_strategy_or_none_has_nobody_to_be_compared_with() -> None:
     assert compare_all(make_units(np.zeros((1, 2, 3)))) == ()
     assert compare_all(make_units(np.zeros((0, 2, 3)))) == ()
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.02])
+def test_who_is_best_in_truth_is_nearly_always_among_those_that_may_be(lead: float) -> None:
+    draw = np.random.default_rng(5)
+    held = 0
+    for _ in range(400):
+        scores = 0.5 + 0.03 * draw.normal(size=(8, 1, 5))
+        scores[0] += lead
+        units = make_units(scores)
+        first = units.strategies[int(scores.mean(axis=(1, 2)).argmax())]
+        held += "s00" in {first} | maybe_best(units, first)
+    assert held / 400 >= 0.95
+
+
+def test_what_is_told_from_the_best_does_not_depend_on_how_many_others_are_compared_among_themselves() -> None:
+    steady = np.array([0.01, -0.01, 0.0])
+    near = [0.5 + steady + 0.001 * number for number in range(8)]
+    units = make_units(np.array([[0.9 - steady], [0.6 + 2 * steady], *([row] for row in near)]))
+    p = stats.ttest_rel(units.scores[0, 0], units.scores[1, 0]).pvalue
+    assert 9 * p < 0.05 < 45 * p  # the 9 pairs with the best, and all 45
+    assert maybe_best(units, "s00") == frozenset()
+    assert [each.apart for each in compare_all(units) if {each.first, each.second} == {"s00", "s01"}] == [False]
+
+
+def test_who_shares_too_few_seeds_with_the_best_is_not_said_to_be_maybe_best() -> None:
+    scores = np.full((3, 1, 4), 0.5) + 0.01 * np.arange(4)
+    scores[1, 0, 2:] = np.nan
+    scores[2] += np.array([0.01, -0.01, 0.02, -0.02])
+    assert maybe_best(make_units(scores), "s00") == {"s02"}
