@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from thawbench.leaderboard.mixture import one_line
+from thawbench.leaderboard.mixture import grouped, one_line
 from thawbench.names import parse_task
 from thawbench.suite.records import Record
 
@@ -20,15 +20,17 @@ def in_every_column(records: Sequence[Record]) -> list[Record]:
     `frozen` is one cell, and one record, of `ir/SciFact` and of `ir/SciFact:train=nli`: without this it would lack a
     number in all columns but one, and be ranked in none.
     """
-    if not any(":" in record.task for record in records):
-        return list(records)
+    spellings = grouped(dict.fromkeys(record.task for record in records), without_train)
+    several = {task: plain for plain, tasks in spellings.items() if len(tasks) > 1 for task in tasks}
+    spelled = [record for record in records if record.task in several]  # most often none
+    places = [(one_line(record.cell["adaptation"]["backbone"]), several[record.task]) for record in spelled]
     columns: dict[tuple[bytes, str], dict[str, None]] = {}
-    for record in records:
-        columns.setdefault(_place(record), {})[record.task] = None
-    present = {(record.key, record.task) for record in records}
+    for record, place in zip(spelled, places, strict=True):
+        columns.setdefault(place, {})[record.task] = None
+    present = {(record.key, record.task) for record in spelled}
     found = list(records)
-    for record in records:
-        others = columns[_place(record)] if _learns_from_nothing(record) else ()
+    for record, place in zip(spelled, places, strict=True):
+        others = columns[place] if _learns_from_nothing(record) else ()
         found += [replace(record, task=task) for task in others if (record.key, task) not in present]
     return found
 
@@ -36,10 +38,6 @@ def in_every_column(records: Sequence[Record]) -> list[Record]:
 def different(records: Iterable[Record]) -> list[Record]:
     """Each cell once, as of one that stands in several columns."""
     return list({record.key: record for record in records}.values())
-
-
-def _place(record: Record) -> tuple[bytes, str]:
-    return one_line(record.cell["adaptation"]["backbone"]), without_train(record.task)
 
 
 def _learns_from_nothing(record: Record) -> bool:

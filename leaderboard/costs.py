@@ -35,10 +35,10 @@ def costs_of(records: Sequence[Record]) -> tuple[CostRow, ...]:
 
 
 def _cost(strategy: str, records: Sequence[Record]) -> CostRow:
-    fits = grouped(records, lambda record: one_line(without_seeds(record)["adaptation"]["steps"]))
-    fit_s = [min(record.usage.fit_s for record in group) for group in fits.values()]
-    cells = grouped(records, lambda record: one_line(without_seeds(record)))
-    fastest = [min((record.usage for record in group), key=lambda usage: usage.encode_s) for group in cells.values()]
+    cells = grouped(records, lambda record: one_line(without_seeds(record))).values()
+    fits = grouped(cells, lambda group: one_line(without_seeds(group[0])["adaptation"]["steps"])).values()
+    fit_s = [min(record.usage.fit_s for group in groups for record in group) for groups in fits]
+    fastest = [min((record.usage for record in group), key=lambda usage: usage.encode_s) for group in cells]
     encode_s = math.fsum(usage.encode_s for usage in fastest)
     usages = [record.usage for record in records]
     total = sum(usage.total_parameters for usage in usages)

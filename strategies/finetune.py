@@ -129,8 +129,8 @@ class Finetune(BaseStrategy):
         tensors, values = {**body.changed(before), **head_to_tensors(own, HEAD)}, head_to_json(data.name, own)
         if isinstance(objective, Together) and objective.heads:
             values["others"] = [head_to_json(name, other) for name, other in objective.heads.items()]
-            for place, other in enumerate(objective.heads.values()):
-                tensors |= head_to_tensors(other, f"{_OTHER}{place}.")
+            for number, other in enumerate(objective.heads.values()):
+                tensors |= head_to_tensors(other, f"{_OTHER}{number}.")
         fitted = sum(weight.numel() for weight in own.module.parameters()) if warm else 0  # as a read-out, by no step
         return Learned(
             tensors,

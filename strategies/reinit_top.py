@@ -51,7 +51,7 @@ class ReinitTop(Finetune):
             UserError, NotApplicableError: see `Body.check_layers`.
         """
         body.check_layers(self.config.k)
-        top = {f"layer.{place}" for place in range(body.depth - self.config.k, body.depth)}
+        top = {f"layer.{layer}" for layer in range(body.depth - self.config.k, body.depth)}
         deviation = float(getattr(body.encoder.model.config, "initializer_range", 0.02))
         with torch.no_grad(), seeded(seeds.init, "reinit_top", place):
             for block in body.blocks():

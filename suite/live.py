@@ -93,11 +93,12 @@ def show_search(
     strategy: str, field: str, values: Sequence[str], settings: Settings, out: Path | None, console: Console
 ) -> None:
     """Run a search, print the dev scores and the value chosen by them, and write it down."""
+    folder = out or FOLDER
     with console.status("planning …") as status:
-        found, records = search(strategy, field, values, settings, status.update, out or FOLDER)
+        found, records = search(strategy, field, values, settings, status.update, folder)
     header, rows = search_table(found)
     console.print(_table(header, rows))
-    path = write_search(found, records, out or FOLDER)
+    path = write_search(found, records, folder)
     console.print(
         f"dev scores times 100, mean ± std over seeds; {found.strategy} takes {field} = {found.chosen} for backbones "
         f"of the size of {found.backbone}: {path}",

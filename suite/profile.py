@@ -65,6 +65,7 @@ def _checked(path: Path, read: dict[str, object]) -> Profile:
     for key, kind in (("description", str), ("backbone", str), ("strategies", list), ("tasks", list)):
         if not isinstance(read.get(key), kind):
             raise UserError(f"profile {path}: {key!r} must be there as a {'text' if kind is str else 'list of names'}")
+    strategies, tasks = (tuple(map(str, read[key])) for key in ("strategies", "tasks"))  # type: ignore[call-overload]
     seeds, train, floors = read.get("seeds", "1"), read.get("train", {}), read.get("floors", {})
     if not isinstance(train, dict) or not isinstance(floors, dict):
         raise UserError(f"profile {path}: 'train' and 'floors' must be tables")
@@ -74,17 +75,17 @@ def _checked(path: Path, read: dict[str, object]) -> Profile:
     for strategy, by_task in floors.items():
         if not isinstance(by_task, dict) or not all(isinstance(value, int | float) for value in by_task.values()):
             raise UserError(f"profile {path}: the floors of {strategy!r} must be a table of task = number")
-        if not any(fnmatchcase(strategy, asked) or asked == "all" for asked in map(str, read["strategies"])):  # type: ignore[call-overload]
-            raise unknown(f"strategy in floors of profile {path.name}", strategy, map(str, read["strategies"]))  # type: ignore[call-overload]
+        if not any(fnmatchcase(strategy, asked) or asked == "all" for asked in strategies):
+            raise unknown(f"strategy in floors of profile {path.name}", strategy, strategies)
         for task in by_task:
-            if task not in read["tasks"]:  # type: ignore[operator]
-                raise unknown(f"task in floors of profile {path.name}", task, read["tasks"])  # type: ignore[arg-type]
+            if task not in tasks:
+                raise unknown(f"task in floors of profile {path.name}", task, tasks)
     return Profile(
         name=path.stem,
         description=str(read["description"]),
         backbone=str(read["backbone"]),
-        strategies=tuple(map(str, read["strategies"])),  # type: ignore[call-overload]
-        tasks=tuple(map(str, read["tasks"])),  # type: ignore[call-overload]
+        strategies=strategies,
+        tasks=tasks,
         seeds=str(seeds),
         train={family: str(chain) for family, chain in train.items()},
         floors=floors,
