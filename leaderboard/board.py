@@ -1,7 +1,8 @@
 """From records to tables: a pure function, the same for the same records in any order.
 
 Results of different backbones (weights, pooling, layer, length, precision) stand in sections of their own. Within a
-section nothing is averaged but seeds, and whatever else differs between two records of one entry is refused.
+section nothing is averaged but seeds, and whatever else differs between the cells of two records of one entry is
+refused. The device and its threads are not of a cell; a section says which its records are from.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,5 +1,5 @@
-"""What no mean may mix: two versions of one task or one strategy, two runs that differ in more than their seeds,
-or two majors of one library."""
+"""What no mean may mix: two versions of one task or one strategy, two cells that differ in more than their
+seeds, or two majors of one library."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
