@@ -43,6 +43,14 @@ def test_the_loss_equals_a_loop_from_the_formula() -> None:
     assert found.item() == pytest.approx(total / 5, rel=1e-5)
 
 
+def test_the_loss_is_taken_in_float32_where_products_are_in_bfloat16() -> None:
+    rng = np.random.default_rng(0)
+    left, right = (torch.from_numpy(rng.normal(size=(5, 7))).float() for _ in range(2))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = in_batch_softmax(left, right, 0.05)
+    assert found.item() == in_batch_softmax(left, right, 0.05).item()
+
+
 def test_the_two_readings_differ_by_dropout_alone(tiny: AdaptedEncoder) -> None:
     batch = np.arange(4)
     exact = objective(tiny, 0.0)
