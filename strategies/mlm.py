@@ -24,11 +24,12 @@ class MlmConfig:
     """How to read on.
 
     Attributes:
+        lr: None takes what `thawbench tune` chose for the backbone's size, else 1e-4.
         steps: updates; few, so that it can run everywhere. A budget overrides them.
         rate: the share of a text's words to guess.
     """
 
-    lr: float = 1e-4
+    lr: float | None = None
     steps: int = 200
     batch_size: int = 32
     rate: float = RATE
@@ -38,7 +39,7 @@ class MlmConfig:
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.steps < 0 or not 0 < self.rate <= 1:
             raise ValueError("batch_size must be at least 1, steps at least 0, and rate in (0, 1]")
-        if self.clip <= 0 or min(self.lr, self.weight_decay) < 0:
+        if self.clip <= 0 or min(self.lr or 0, self.weight_decay) < 0:
             raise ValueError("clip must be positive, lr and weight_decay not negative")
 
 
@@ -55,6 +56,7 @@ class Mlm(BaseStrategy):
     consumes = frozenset({Signal.TEXTS})
     provides = frozenset({Provides.VECTORS, Provides.LAYERS})
     draws = frozenset({"init", "order"})
+    lr: ClassVar[float] = 1e-4
 
     def learn(self, start: AdaptedEncoder, data: TrainSet, *, seeds: Seeds, budget: Budget, adapt: Adapt) -> Learned:
         """Train to the end of the schedule.
@@ -74,7 +76,8 @@ class Mlm(BaseStrategy):
         steps = config.steps if budget.steps is None else budget.steps
         if budget.steps is None and budget.epochs is not None:
             steps = budget.epochs * len(objective.batches(0))
-        schedule = Schedule(config.lr, steps, weight_decay=config.weight_decay, clip=config.clip)
+        rate = self.lr if config.lr is None else config.lr
+        schedule = Schedule(rate, steps, weight_decay=config.weight_decay, clip=config.clip)
         trained = train(objective, schedule, seed=seeds.order, info=body.encoder.info)
         return Learned(
             {**body.changed(before), **{_HEAD + name: w.numpy(force=True) for name, w in head.state_dict().items()}},
