@@ -40,7 +40,7 @@ def test_a_citation_is_taken_whole_and_from_the_class_before_the_module() -> Non
 
 
 def test_what_was_searched_is_told_with_its_trials_and_whose_they_are() -> None:
-    assert [searched(name) for name in ("lp_ft", "scl", "soup", "setfit", "majority")] == [
+    assert [searched(name) for name in ("lp_ft", "scl", "soup", "frozen", "majority")] == [
         "lr, 24 trials",
         "lr, 24 trials of `finetune`",
         "lr, 24 trials of `finetune`",
