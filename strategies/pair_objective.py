@@ -51,7 +51,7 @@ class PairConfig:
         lr: None takes what `thawbench tune` chose for the backbone's size, else SBERT's 2e-5.
         epochs: passes over the pairs, and more where they are so few that these are under 60 steps.
         steps: updates at most, so that large sets can run everywhere. A budget overrides both.
-        batch_size: pairs of an update; SBERT's are 16, but so all strategies of pairs see as many in as many steps.
+        batch_size: pairs of an update. SBERT took 16; here all strategies of pairs see as many pairs in as many steps.
         dropout: in every dropout layer while training; None keeps what the model has.
     """
 
