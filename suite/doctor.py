@@ -37,7 +37,10 @@ def findings() -> list[tuple[str, str]]:
         ("commit", f"{commit[:12]}{' with changes' if dirty else ''}" if commit else "not a checkout"),
         ("processor", f"{machine.processor()}, {torch.get_num_threads()} threads"),
         ("device", device),
-        ("bfloat16", "native: auto uses it" if precision == "bfloat16" else "not native here: auto stays with float32"),
+        (
+            "bfloat16",
+            "faster here: auto uses it" if precision == "bfloat16" else "not faster here: auto stays with float32",
+        ),
         ("Hub", hub()),
     ]
     hub_cache = Path(os.environ.get("HF_HOME", "~/.cache/huggingface")).expanduser()

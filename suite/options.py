@@ -41,7 +41,7 @@ OPTIONS = (
     Option("backbone", "`embedded`, `tiny`, an encoder on the Hub (org/name@revision), or a folder [the profile's]"),
     Option("seeds", "a number, or ranges that are crossed: sample=0-4,init=0-2,order=0 [the profile's]"),
     Option("results", "the folder that keeps records, traces and checkpoints", default="results"),
-    Option("precision", "float32, bfloat16, or auto: bfloat16 where the hardware has it", default="auto"),
+    Option("precision", "float32, bfloat16, or auto: bfloat16 where the hardware is faster in it", default="auto"),
     Option("device", "cpu, cuda, mps, or auto", default="auto"),
     Option("threads", "processor threads; recorded, as they change the last bits of trained weights [torch's]"),
     Option("steps", "so many training steps in every fit: a quick look [the strategy's own]"),

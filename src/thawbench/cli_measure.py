@@ -47,7 +47,13 @@ def tune(
     values: dict[str, Any],
     strategy: Annotated[str, typer.Argument(help="one strategy by its plain name, or a file my_idea.py")],
     field: Annotated[str, typer.Option(help="the field of its configuration to choose")],
-    among: Annotated[str, typer.Option("--values", help="2 to 4 values, with commas between them")],
+    among: Annotated[
+        str,
+        typer.Option(
+            "--values",
+            help="2 to 4 values, with commas between them; of equals the first is chosen: begin with its own",
+        ),
+    ],
     out: Annotated[Path | None, typer.Option(help="the folder to write the choice to [strategies/tuned]")] = None,
 ) -> None:
     """Choose a strategy's default for one field by dev scores; test scores are not looked at.

@@ -24,10 +24,10 @@ from thawbench.strategies.adapted import AdaptedEncoder
 from thawbench.strategies.backbone import resolve_backbone
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.feature_cache import FeatureCache
-from thawbench.strategies.precision import native_bfloat16
+from thawbench.strategies.precision import bfloat16_pays
 
 ROUNDS = 2
-PRECISIONS = ["float32", *(["bfloat16"] if native_bfloat16("cpu") else [])]
+PRECISIONS = ["float32", *(["bfloat16"] if bfloat16_pays("cpu") else [])]
 
 
 @pytest.mark.slow
