@@ -83,6 +83,7 @@ def _section(records: Sequence[Record], references: Sequence[Reference]) -> Sect
     backbone = records[0].cell["adaptation"]["backbone"]
     details = {name: value for name, value in backbone.items() if name not in ("weights", "tokenizer")}
     details["device"] = _listed(record.environment.device for record in records)
+    details["processor"] = _listed(record.environment.cpu for record in records)
     details["threads"] = _listed(record.environment.threads for record in records)
     return Section(
         backbone=_listed(record.backbone for record in records),

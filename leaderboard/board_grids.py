@@ -68,10 +68,12 @@ def _agreement(found: Agreement) -> list[Cell | str]:
 
 
 def costs_grid(costs: Sequence[CostRow]) -> Grid:
-    """A line for each strategy."""
+    """A line for each strategy, and for each kind of machine if there are several."""
+    several = len({cost.machine for cost in costs}) > 1
     rows = [
         [
             cost.strategy,
+            *([str(cost.machine)] if several else []),
             f"{cost.fit_s:.1f}",
             f"{cost.encode_s:.1f}",
             percent(cost.trainable_share, 2),
@@ -81,4 +83,5 @@ def costs_grid(costs: Sequence[CostRow]) -> Grid:
         ]
         for cost in costs
     ]
-    return grid(["Strategy", "Fit s", "Encode s", "Trained weights", "Tokens/s", "Truncated texts", "Peak MB"], rows)
+    heads = ["Fit s", "Encode s", "Trained weights", "Tokens/s", "Truncated texts", "Peak MB"]
+    return grid(["Strategy", *(["Machine"] if several else []), *heads], rows)

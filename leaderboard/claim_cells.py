@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from thawbench.leaderboard.claim_reading import Reading
 from thawbench.leaderboard.claim_statement import Part
+from thawbench.leaderboard.costs import machine_of
 from thawbench.leaderboard.mixture import grouped
 from thawbench.suite.records import Record
 
@@ -107,8 +108,7 @@ def side_by_side(part: Part, cells: Cells) -> Cells:
 
 def _near(one: Record, other: Record) -> bool:
     apart = datetime.fromisoformat(one.started) - datetime.fromisoformat(other.started)
-    machines = [(each.environment.cpu, each.environment.device, each.environment.threads) for each in (one, other)]
-    return one.seeds.sample == other.seeds.sample and abs(apart) <= _NEAR and machines[0] == machines[1]
+    return one.seeds.sample == other.seeds.sample and abs(apart) <= _NEAR and machine_of(one) == machine_of(other)
 
 
 def _side(part: Part, strategy: str, task: str) -> int:

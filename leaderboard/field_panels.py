@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from thawbench.leaderboard.costs import machine_of, shared_machine
 from thawbench.leaderboard.figure_cells import Line, Point, measure_of, natural
 from thawbench.leaderboard.mixture import grouped, one_line, without_seeds
 from thawbench.leaderboard.tables import Entry, entry_of
@@ -18,12 +19,13 @@ class Rung:
     """One strategy at one value of the field.
 
     Attributes:
-        seconds: of the fastest of its fits: what else the machine did can only add.
+        seconds: of the fastest of its fits on the kind of machine that most values ran on: what else it did can only
+            add. None if there is no such fit.
     """
 
     value: float
     entry: Entry
-    seconds: float
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ class Ladder:
 
     @property
     def seconds(self) -> Line:
-        """The least seconds of a fit at each value."""
-        return Line(self.strategy, False, tuple(Point(rung.value, rung.seconds, None, 1) for rung in self.rungs))
+        """The least seconds of a fit at each value, with a gap where it ran on another kind of machine."""
+        times = [(rung.value, rung.seconds) for rung in self.rungs]
+        return Line(self.strategy, False, tuple(None if y is None else Point(value, y, None, 1) for value, y in times))
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,12 @@ def _ladders(field: str, records: Sequence[Record]) -> list[Ladder]:
     found = []
     for group in grouped(records, lambda record: one_line(_but_for(field, record))).values():
         rungs = []
-        for value, members in sorted(grouped(group, lambda record: _numbers(record)[field]).items()):
+        by_value = grouped(group, lambda record: _numbers(record)[field])
+        machine = shared_machine([machine_of(record) for record in members] for members in by_value.values())
+        for value, members in sorted(by_value.items()):
             if len({record.strategy for record in members}) == 1:  # else spelled in two ways: twice the same runs
-                seconds = min(record.usage.fit_s for record in members)
+                timed = [record.usage.fit_s for record in members if machine_of(record) == machine]
+                seconds = min(timed, default=None)
                 rungs.append(Rung(float(value), entry_of(members, lambda record: record.main), seconds))
         if sum(rung.entry.summary is not None for rung in rungs) >= FEWEST:
             name, _, options = group[0].strategy.partition(":")

@@ -1,12 +1,12 @@
 """Score against the seconds of a fit, and which strategies no other beats in both."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.costs import costs_of
+from thawbench.leaderboard.costs import costs_of, shared_machine
 from thawbench.leaderboard.figure_cells import Cell, cells_of, natural
 from thawbench.leaderboard.figure_dots import Dot, draw_dots
 from thawbench.leaderboard.figure_lines import INTERVALS
@@ -32,6 +32,7 @@ class CostPanel:
         dots: mean seconds of a fit, and 100 times the mean score.
         frontier: the contenders that none beats, from the cheapest on.
         few: strategies left out, as they have fewer than three runs where others have more.
+        elsewhere: strategies left out, as they ran on another kind of machine than most.
     """
 
     task: str
@@ -39,6 +40,7 @@ class CostPanel:
     dots: tuple[Dot, ...]
     frontier: tuple[Dot, ...]
     few: tuple[str, ...]
+    elsewhere: tuple[str, ...] = ()
 
 
 def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
@@ -52,14 +54,27 @@ def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
         cells = [cell for cell in cells_of(members) if cell.summary is not None]
         repeated = [cell for cell in cells if cell.asked >= LEAST_SEEDS or not cell.drawn]
         shown = repeated if len(repeated) >= _FEWEST else cells
-        seconds = {cost.strategy: cost.fit_s for cost in costs_of(members)}
-        dots = tuple(_dot(cell, cell.summary.mean, seconds[cell.strategy]) for cell in shown if cell.summary)
+        seconds = _seconds(members, {cell.strategy for cell in shown})
+        dots = tuple(
+            _dot(cell, cell.summary.mean, seconds[cell.strategy])
+            for cell in shown
+            if cell.summary and cell.strategy in seconds
+        )
         if len(dots) >= _FEWEST:
             frontier = pareto(dots, up=directions == {"up"})
             few = tuple(cell.strategy for cell in cells if cell not in shown)
-            found.append(CostPanel(task, min(main.name for main in mains), dots, frontier, few))
+            elsewhere = tuple(cell.strategy for cell in shown if cell.strategy not in seconds)
+            found.append(CostPanel(task, min(main.name for main in mains), dots, frontier, few, elsewhere))
     found.sort(key=lambda panel: (not panel.task.startswith("fewshot/"), -len(panel.dots), panel.task))
     return tuple(sorted(found[:_MOST_PANELS], key=lambda panel: natural(panel.task)))
+
+
+def _seconds(records: Sequence[Record], strategies: Collection[str]) -> dict[str, float]:
+    """Of the strategies that ran on the kind of machine that most of these ran on."""
+    costs = [cost for cost in costs_of(records) if cost.strategy in strategies]
+    ran_on = grouped(costs, lambda cost: cost.strategy).values()
+    machine = shared_machine([cost.machine for cost in group] for group in ran_on)
+    return {cost.strategy: cost.fit_s for cost in costs if cost.machine == machine}
 
 
 def _dot(cell: Cell, mean: float, seconds: float) -> Dot:
@@ -87,10 +102,11 @@ def draw_costs(panels: Sequence[CostPanel], ink: Ink) -> Figure:
     notes = [
         (
             f"{INTERVALS} Line: the strategies that no other beats in both, by their means; controls (grey) do not "
-            f"count. Seconds are those of one fit as of a cold cache, on the machine that ran it; below {LEAST_S:g} "
+            f"count. Seconds are those of one fit as of a cold cache, on one kind of machine; below {LEAST_S:g} "
             "s they are shown there."
         ),
-        _few_note(panels),
+        _left_out(f"with fewer than {LEAST_SEEDS} runs", {panel.task: panel.few for panel in panels}),
+        _left_out("as they ran on another kind of machine", {panel.task: panel.elsewhere for panel in panels}),
         f"The {len(panels)} tasks with the most strategies." if len(panels) == _MOST_PANELS else "",
     ]
     sheet = Sheet(
@@ -108,6 +124,6 @@ def draw_costs(panels: Sequence[CostPanel], ink: Ink) -> Figure:
     return sheet.figure
 
 
-def _few_note(panels: Sequence[CostPanel]) -> str:
-    told = [f"{', '.join(panel.few)} on {panel.task}" for panel in panels if panel.few]
-    return f"Left out, with fewer than {LEAST_SEEDS} runs: {'; '.join(told)}." if told else ""
+def _left_out(why: str, strategies: Mapping[str, Sequence[str]]) -> str:
+    told = [f"{', '.join(names)} on {task}" for task, names in strategies.items() if names]
+    return f"Left out, {why}: {'; '.join(told)}." if told else ""

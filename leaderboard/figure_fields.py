@@ -21,8 +21,8 @@ def draw_fields(panels: Sequence[FieldPanel], ink: Ink) -> Figure:
     most = max(len(panel.ladders) for panel in panels)
     notes = [
         (
-            f"{INTERVALS} Dots: the best constant answer. Seconds are those of the fastest fit of each cell, on the "
-            "machine that ran it. All but the field and the seeds is alike along a line."
+            f"{INTERVALS} Dots: the best constant answer. Seconds are those of the fastest fit of each cell, on one "
+            "kind of machine. All but the field and the seeds is alike along a line."
         )
     ]
     sheet = Sheet(

@@ -34,7 +34,8 @@ from thawbench.leaderboard.turned_labels import TurnedLabels
 _WORDS = {"up": "higher is better", "down": "lower is better", None: "not ranked"}
 _COST = (
     "Seconds are those of a cold cache, and of the fastest of several seeds, as other work on the machine can only add "
-    "to it: the mean over what was fitted, and over tasks. Memory is the greatest peak of any cell."
+    "to it: the mean over what was fitted, and over tasks. They compare on one kind of machine alone. Memory is the "
+    "greatest peak of any cell."
 )
 
 

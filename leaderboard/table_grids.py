@@ -113,7 +113,11 @@ def fields_grid(panels: Sequence[FieldPanel]) -> Grid:
         cells: list[str] = []
         for panel in panels:
             rung = found.get((strategy, value, panel.task))
-            cells += [MISSING, MISSING] if rung is None else [_entry(rung.entry), f"{rung.seconds:.0f}"]
+            seconds = None if rung is None else rung.seconds
+            cells += [
+                MISSING if rung is None else _entry(rung.entry),
+                MISSING if seconds is None else f"{seconds:.0f}",
+            ]
         rows.append([strategy, f"{value:g}", *cells])
     return grid(["Strategy", panels[0].field, *(head for panel in panels for head in (panel.task, "fit s"))], rows)
 

@@ -33,6 +33,7 @@ def make_record(
     train: str | None = "nli",
     packages: Mapping[str, str] | None = None,
     config: Mapping[str, Any] | None = None,
+    cpu: str = "some cpu",
 ) -> Record:
     """A record of a score, or of another status; everything else has a default.
 
@@ -68,7 +69,7 @@ def make_record(
         cell=cell,
         seeds=crossed or Seeds(0, seed or 0, 0),
         draws=tuple(sorted(drawn)),
-        environment=Environment("3.11.7", packages or {}, None, None, "cpu", "some cpu", 2, precision),
+        environment=Environment("3.11.7", packages or {}, None, None, "cpu", cpu, 2, precision),
         started="2026-11-28T00:00:00+00:00",
         usage=usage or Usage(),
         metrics=(main, *others) if status == "ok" else (),

@@ -1,6 +1,7 @@
 """Boards: what is averaged, ranked, kept apart and refused."""
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -340,6 +341,24 @@ def test_of_costs_the_fastest_seed_counts_and_each_fit_once() -> None:
     assert cost.tokens_per_s == 120.0
     assert cost.trainable_share == 0.25
     assert (cost.truncated, cost.texts, cost.peak_memory_mb) == (3, 30, 700)
+
+
+def test_costs_of_two_kinds_of_machine_are_two_lines_and_name_them() -> None:
+    records = [
+        make_record("a", usage=Usage(fit_s=10)),
+        make_record("a", seed=1, usage=Usage(fit_s=30), cpu="slow"),
+        make_record("b", usage=Usage(fit_s=20)),
+    ]
+    board = build_board(records)
+    assert [(cost.strategy, cost.machine.cpu, cost.fit_s) for cost in board.sections[0].costs] == [
+        ("a", "slow", 30.0),
+        ("a", "some cpu", 10.0),
+        ("b", "some cpu", 20.0),
+    ]
+    page = render_markdown(board)
+    assert re.search(r"\| a +\| slow, 2 threads +\| 30.0 ", page)
+    assert "processor slow, some cpu" in page
+    assert "Machine" not in render_markdown(build_board(records[::2]))
 
 
 def test_a_strategy_without_weights_or_tokens_has_no_share_and_no_throughput() -> None:

@@ -1,5 +1,6 @@
 """One strategy along one of its fields: what makes a line, what does not, and the table and figure of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from records_by_hand import make_record
 from thawbench.contracts import Seeds
 from thawbench.leaderboard.field_panels import FieldPanel, field_panels
 from thawbench.leaderboard.figure_fields import draw_fields
+from thawbench.leaderboard.grid import MISSING
 from thawbench.leaderboard.publish import edition_of
+from thawbench.leaderboard.table_grids import fields_grid
 from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Record, Usage
 
@@ -46,6 +49,16 @@ def test_a_line_has_the_mean_score_of_each_value_and_the_seconds_of_its_fastest_
         (0.0, 0.75, 2), (1.0, pytest.approx(0.71), 2), (2.0, 0.6, 1),
     ]  # fmt: skip
     assert [point.mean for point in ladder.seconds.there] == [60.0, 50.0, 70.0]
+
+
+def test_seconds_of_another_kind_of_machine_are_a_gap() -> None:
+    elsewhere = [replace(one, environment=replace(one.environment, cpu="fast")) for one in removed(1, 0.7, seconds=5.0)]
+    panel = only([*removed(0, 0.8), *elsewhere, *removed(2, 0.6), *removed(3, 0.5)])
+
+    (ladder,) = panel.ladders
+    assert [point.x for point in ladder.scores.there] == [0.0, 1.0, 2.0, 3.0]
+    assert [(point.x, point.mean) for point in ladder.seconds.there] == [(0.0, 70.0), (2.0, 70.0), (3.0, 70.0)]
+    assert fields_grid([panel]).rows[1][-1].text == MISSING
 
 
 def test_what_differs_in_another_field_has_its_own_line_named_by_that() -> None:

@@ -79,6 +79,22 @@ def test_costs_have_the_seconds_of_a_fit_and_the_contenders_that_none_beats() ->
     assert panel.few == ("once",)
 
 
+def test_seconds_of_another_kind_of_machine_are_left_out_and_said_to_be() -> None:
+    timed = [("a", 0.5, 10.0), ("b", 0.6, 20.0), ("c", 0.7, 30.0)]
+    records = [
+        *(
+            make_record(name, "s/x", value, seed=seed, usage=Usage(fit_s=fit_s + seed))
+            for name, value, fit_s in timed
+            for seed in range(3)
+        ),
+        make_record("a", "s/x", 0.5, seed=3, usage=Usage(fit_s=1), cpu="fast"),
+        make_record("d", "s/x", 0.9, usage=Usage(fit_s=2), cpu="fast"),
+    ]
+    (panel,) = cost_panels(records)
+    assert {dot.strategy: dot.x for dot in panel.dots} == {"a": 10, "b": 20, "c": 30}
+    assert panel.elsewhere == ("d",)
+
+
 def test_of_what_is_less_the_better_the_frontier_goes_down() -> None:
     dots = [Dot("a", False, 1, 5), Dot("b", False, 2, 3), Dot("c", False, 3, 4), Dot("d", False, 1, 6)]
     assert [dot.strategy for dot in pareto(dots, up=False)] == ["a", "b"]
