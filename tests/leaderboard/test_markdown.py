@@ -108,7 +108,7 @@ def test_the_header_states_version_records_backbone_and_weights() -> None:
     page = page_of(make_record(weights="53aa51172d142c89d9012cce", precision="bfloat16"))
     assert f"Thawbench {__version__}, 1 record. " in page
     assert "\n## embedded\n" in page
-    assert "Weights `53aa51172d14`; precision bfloat16, device cpu, threads 2." in page
+    assert "Weights `53aa51172d14`; precision bfloat16, device cpu, processor some cpu, threads 2." in page
 
 
 def test_the_direction_is_said() -> None:
