@@ -40,7 +40,7 @@ class CostPanel:
     dots: tuple[Dot, ...]
     frontier: tuple[Dot, ...]
     few: tuple[str, ...]
-    elsewhere: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...]
 
 
 def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
@@ -55,22 +55,19 @@ def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
         repeated = [cell for cell in cells if cell.asked >= LEAST_SEEDS or not cell.drawn]
         shown = repeated if len(repeated) >= _FEWEST else cells
         seconds = _seconds(members, {cell.strategy for cell in shown})
-        dots = tuple(
-            _dot(cell, cell.summary.mean, seconds[cell.strategy])
-            for cell in shown
-            if cell.summary and cell.strategy in seconds
-        )
+        timed = [cell for cell in shown if cell.strategy in seconds]
+        dots = tuple(_dot(cell, cell.summary.mean, seconds[cell.strategy]) for cell in timed if cell.summary)
         if len(dots) >= _FEWEST:
             frontier = pareto(dots, up=directions == {"up"})
             few = tuple(cell.strategy for cell in cells if cell not in shown)
-            elsewhere = tuple(cell.strategy for cell in shown if cell.strategy not in seconds)
+            elsewhere = tuple(cell.strategy for cell in shown if cell not in timed)
             found.append(CostPanel(task, min(main.name for main in mains), dots, frontier, few, elsewhere))
     found.sort(key=lambda panel: (not panel.task.startswith("fewshot/"), -len(panel.dots), panel.task))
     return tuple(sorted(found[:_MOST_PANELS], key=lambda panel: natural(panel.task)))
 
 
 def _seconds(records: Sequence[Record], strategies: Collection[str]) -> dict[str, float]:
-    """Of the strategies that ran on the kind of machine that most of these ran on."""
+    """Of a fit, by strategy: of those of `strategies` that ran on the kind of machine that most of them ran on."""
     costs = [cost for cost in costs_of(records) if cost.strategy in strategies]
     ran_on = grouped(costs, lambda cost: cost.strategy).values()
     machine = shared_machine([cost.machine for cost in group] for group in ran_on)

@@ -1,3 +1,5 @@
+"""Where `auto` takes bfloat16."""
+
 import pytest
 
 from thawbench.strategies import precision
