@@ -84,6 +84,11 @@ def device_model(device: str) -> str:
     return torch.backends.cpu.get_cpu_capability() if device == "cpu" else device
 
 
+def named_device(device: str) -> str:
+    """The device's kind with a GPU's name, `cuda: NVIDIA H200`: the kind does not tell whose seconds they are."""
+    return f"{device}: {device_model(device)}" if device == "cuda" else device
+
+
 @contextmanager
 def computing_in(precision: Precision, device: str) -> Iterator[None]:
     """bfloat16 by autocast: products in bfloat16, the weights and what is sensitive stay in float32."""

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from thawbench.cache import cache_folder
 from thawbench.strategies.feature_cache import cache_size
-from thawbench.strategies.precision import resolve_device, resolve_precision
+from thawbench.strategies.precision import named_device, resolve_device, resolve_precision
 from thawbench.suite import machine
 
 
@@ -36,7 +36,7 @@ def findings() -> list[tuple[str, str]]:
     found += [
         ("commit", f"{commit[:12]}{' with changes' if dirty else ''}" if commit else "not a checkout"),
         ("processor", f"{machine.processor()}, {torch.get_num_threads()} threads"),
-        ("device", device),
+        ("device", named_device(device)),
         (
             "bfloat16",
             "faster here: auto uses it" if precision == "bfloat16" else "not faster here: auto stays with float32",

@@ -90,7 +90,7 @@ class Costs:
         self._measured: dict[tuple[str, ...], _Mean] = defaultdict(_Mean)
         for record in records:
             adaptation = record.cell["adaptation"]
-            here = adaptation["backbone"]["weights"] == backbone and record.environment.device == device
+            here = adaptation["backbone"]["weights"] == backbone and record.environment.device_kind == device
             if here and record.status in ("ok", "degenerate"):
                 self._learn(record, [step for step in adaptation["steps"] if step["train"]])
 

@@ -84,7 +84,12 @@ class Usage:
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a cell ran; `commit` and `dirty` are None outside a checkout."""
+    """Where a cell ran.
+
+    Attributes:
+        commit, dirty: None outside a checkout.
+        device: its kind, of a GPU with its name: `cpu`, `cuda: NVIDIA H200`.
+    """
 
     python: str
     packages: Mapping[str, str]
@@ -94,6 +99,11 @@ class Environment:
     cpu: str
     threads: int
     precision: str
+
+    @property
+    def device_kind(self) -> str:
+        """As `--device` has it."""
+        return self.device.partition(":")[0]
 
 
 @dataclass(frozen=True)

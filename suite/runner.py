@@ -18,6 +18,7 @@ import torch
 from thawbench.contracts import Scores, Task
 from thawbench.errors import DegenerateError, NotApplicableError, UserError
 from thawbench.strategies.encode_meter import EncodeMeter, metered
+from thawbench.strategies.precision import named_device
 from thawbench.suite import machine
 from thawbench.suite.cells import Cell, Trail
 from thawbench.suite.record_store import RecordStore
@@ -253,7 +254,7 @@ def environment(cell: Cell) -> Environment:
         packages=machine.package_versions(),
         commit=commit or None,
         dirty=dirty if commit else None,
-        device=cell.adaptation.backbone.device,
+        device=named_device(cell.adaptation.backbone.device),
         cpu=machine.processor(),
         threads=torch.get_num_threads(),
         precision=cell.adaptation.backbone.precision,

@@ -3,7 +3,7 @@
 import pytest
 
 from thawbench.strategies import precision
-from thawbench.strategies.precision import bfloat16_pays, instructions_pay, resolve_precision
+from thawbench.strategies.precision import bfloat16_pays, instructions_pay, named_device, resolve_precision
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,9 @@ def test_processors_instructions_are_names(monkeypatch: pytest.MonkeyPatch) -> N
     bfloat16_pays("cpu")
     assert len(asked) == 1
     assert "l2_cache_size" not in asked[0]  # a number is no instruction set
+
+
+def test_a_gpu_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda: "NVIDIA H200")
+    assert named_device("cuda") == "cuda: NVIDIA H200"
+    assert named_device("cpu") == "cpu"

@@ -116,12 +116,20 @@ def test_what_nothing_is_known_of_is_guessed_and_told(folder: Path) -> None:
 def test_records_of_another_backbone_or_device_or_of_what_failed_say_nothing(folder: Path, change: str) -> None:
     record = recorded(on("pairs@100"), folder, fit_s=10.0, wall_s=13.0)
     if change == "device":
-        record = replace(record, environment=replace(record.environment, device="cuda"))
+        record = replace(record, environment=replace(record.environment, device="cuda: NVIDIA H200"))
     if change == "status":
         record = replace(record, status="not_applicable", reason="why", metrics=())
     known = Costs([record], "other" if change == "backbone" else INFO.weights_hash, INFO.device)
 
     assert known.fit(on("pairs@100").adaptation.steps[0]).basis is Basis.GUESSED
+
+
+def test_a_device_is_known_by_its_kind_as_a_plan_is_made_where_it_is_not(folder: Path) -> None:
+    record = recorded(on("pairs@100"), folder, fit_s=10.0, wall_s=13.0)
+    record = replace(record, environment=replace(record.environment, device="cuda: NVIDIA H200"))
+    known = Costs([record], INFO.weights_hash, "cuda")
+
+    assert known.fit(on("pairs@100").adaptation.steps[0]).basis is Basis.MEASURED
 
 
 def test_a_fit_counts_once_where_it_is_first_needed_and_cells_that_are_done_or_do_not_apply_take_nothing(

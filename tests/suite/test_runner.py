@@ -28,6 +28,7 @@ def test_a_cell_leaves_a_record_with_its_score(tmp_path: Path) -> None:
     assert outcome.record.usage.trainable_parameters == 1
     assert outcome.record.usage.total_parameters == 6
     assert outcome.record.environment.packages["torch"]
+    assert outcome.record.environment.device == "cpu"
 
 
 def test_a_recorded_cell_is_neither_fitted_nor_loaded_nor_measured_again(tmp_path: Path) -> None:
