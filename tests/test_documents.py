@@ -18,7 +18,7 @@ from thawbench.strategies.plugin import load_strategy_file
 from thawbench.suite.plan import Request, make_plan
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = sorted(ROOT.glob("*.md"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 TEXTS = ("the cat sat on the mat", "a good film", "who ran")
 
 

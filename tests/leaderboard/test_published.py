@@ -26,6 +26,7 @@ def test_the_committed_boards_are_made_from_the_committed_records() -> None:
     ("page", "records", "tasks"),
     [
         ("costs.md", "served", ["fewshot/sst2@100"]),
+        ("findings.md", "served", []),
         ("forgetting.md", "served", ["forgetting/*subj*"]),
         ("layers.md", "inward", []),
         ("shifts.md", "outward", []),
