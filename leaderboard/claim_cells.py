@@ -81,7 +81,7 @@ def cells_of(part: Part, shelf: Shelf, readings: Sequence[Reading]) -> Cells:
     gaps, aside = [], []
     for strategy, task in part.cells:
         group = shelf.cells.get((part.backbone, strategy, task), ())
-        if outcome := _outcome(group, readings[_side(part, strategy, task)]):
+        if outcome := _outcome(group, [readings[side] for side in _sides(part, strategy, task)]):
             aside.append(Aside(strategy, task, outcome))
             continue
         if group:
@@ -111,16 +111,22 @@ def _near(one: Record, other: Record) -> bool:
     return one.seeds.sample == other.seeds.sample and abs(apart) <= _NEAR and machine_of(one) == machine_of(other)
 
 
-def _side(part: Part, strategy: str, task: str) -> int:
+def _sides(part: Part, strategy: str, task: str) -> list[int]:
+    """On which sides a cell stands: on both, where two readings are taken of it."""
+    seconds = part.second_tasks or part.tasks
     if part.kind == "correlation":
-        return int(task not in part.tasks)
-    return int(not (strategy == part.first and task in part.tasks))
+        there = task in part.tasks, task in seconds
+    else:
+        there = strategy == part.first and task in part.tasks, strategy == part.second and task in seconds
+    return [side for side in (0, 1) if there[side]]
 
 
-def _outcome(group: Sequence[Record], reading: Reading) -> str:
-    """What became of runs without a number; empty if every one has one."""
+def _outcome(group: Sequence[Record], readings: Sequence[Reading]) -> str:
+    """What became of runs that lack a number; empty if none does."""
     counts = Counter(record.status.replace("_", " ") for record in group if record.status != "ok")
-    counts["not taken"] = sum(record.status == "ok" and reading(record) is None for record in group)
+    counts["not taken"] = sum(
+        record.status == "ok" and any(reading(record) is None for reading in readings) for record in group
+    )
     return ", ".join(f"{status} {count} of {len(group)}" for status, count in sorted(counts.items()) if count)
 
 

@@ -55,8 +55,8 @@ class Effect:
 
         With a probability of `POWER`. None where so many as `MOST` would not do.
         """
-        if not self.error:
-            return ALL_ALIKE
+        if not self.error:  # a value that is the threshold stays there, and so does one that so many do not decide
+            return ALL_ALIKE if self.count < ALL_ALIKE and self.value != threshold else None
         distance = abs(self._scaled(self.value) - self._scaled(threshold))
         if self._reach(MOST) > distance:
             return None
@@ -122,7 +122,8 @@ def effect_of_correlation(first: Sequence[float], second: Sequence[float], sign:
 
 def distances_from_median(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """(tasks, seeds): how far each run is from the median of its task, as Brown and Forsythe (1974) test spreads."""
-    distances: NDArray[np.float64] = abs(scores - np.nanmedian(scores, axis=1, keepdims=True))
+    medians = [np.median(runs) if len(runs := row[~np.isnan(row)]) else np.nan for row in scores]
+    distances: NDArray[np.float64] = abs(scores - np.reshape(medians, (-1, 1)))
     return distances
 
 

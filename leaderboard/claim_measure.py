@@ -1,12 +1,14 @@
 """What the cells of one comparison say: an effect, and the lines it is made of."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thawbench.contracts import Stream
 from thawbench.leaderboard.claim_cells import NEAR, Cells, side_by_side
 from thawbench.leaderboard.claim_effect import (
     Effect,
@@ -16,7 +18,7 @@ from thawbench.leaderboard.claim_effect import (
     pseudo_values,
 )
 from thawbench.leaderboard.claim_reading import SECONDS, reading_of, rise_weights
-from thawbench.leaderboard.claim_statement import FEWEST_STRATEGIES, LEAST_SETS, Part, data_set, size
+from thawbench.leaderboard.claim_statement import FEWEST_STRATEGIES, LEAST_SETS, Part, data_set, size, sized
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.stability import expected_best
 from thawbench.leaderboard.statistics import summarise
@@ -52,13 +54,13 @@ class Measured:
         effect: turned so that more of it speaks for the claim; None of too little.
         why: what there is too little of.
         lines: what the effect is of.
-        used: the strategies and tasks behind it.
+        used: the keys of the records behind it.
     """
 
     effect: Effect | None
     why: str = ""
     lines: tuple[Line, ...] = ()
-    used: tuple[tuple[str, str], ...] = ()
+    used: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,10 @@ class _Rows:
         """With nothing at the seeds that do not count, as some row of the same unit lacks them.
 
         Args:
-            over_n: the n of one data set make one row.
+            over_n: the n of one task make one row.
         """
-        sets = [data_set(task) for task, _ in self.tasks]
-        units = [self.strata[sets.index(each)] for each in sets] if over_n else self.strata
+        lines = [sized(task) for task, _ in self.tasks]
+        units = [self.strata[lines.index(each)] for each in lines] if over_n else self.strata
         values = self.values.copy()
         for members in grouped(range(len(units)), units.__getitem__).values():
             values[members] = np.where(np.isnan(self.values[members]).any(axis=0), np.nan, self.values[members])
@@ -144,7 +146,7 @@ def _paired(part: Part, cells: Cells) -> Measured:
         effect,
         "" if effect else f"no seed moves anything, and {len(set(sets))} data sets are too few",
         tuple(map(_line, *_columns(rows))),
-        tuple(dict.fromkeys(used)),
+        _keys(cells, used),
     )
 
 
@@ -159,6 +161,8 @@ def _rows(part: Part, cells: Cells, tasks: Sequence[tuple[str, str]]) -> _Rows:
         for side, task in zip(sides, pair, strict=False)
         for record in cells.found[strategies[side], task]
     ]
+    if part.kind in ("spread", "best_of"):
+        renamed = _one_a_seed(renamed)
     names = [str(row) for row in range(len(tasks))]
     units = units_of(renamed, sides, names, lambda record: readings[record.strategy](record), up=True)
     first, second = units.scores[0], units.scores[1] if part.second else None
@@ -178,6 +182,17 @@ def _rows(part: Part, cells: Cells, tasks: Sequence[tuple[str, str]]) -> _Rows:
     else:
         values = first if second is None else first - second
     return _Rows(tuple(tasks), values, first, second, still, units.strata)
+
+
+def _one_a_seed(records: Sequence[Record]) -> list[Record]:
+    """One run of each cell and sample seed, or other seed if it draws no sample: means of several spread less."""
+
+    def drawn_from(record: Record) -> tuple[str, str, int]:
+        stream = next((name for name in get_args(Stream) if name in record.draws), "sample")
+        return record.strategy, record.task, getattr(record.seeds, stream)
+
+    ordered = sorted(records, key=lambda record: (record.seeds.sample, record.seeds.init, record.seeds.order))
+    return [group[0] for group in grouped(ordered, drawn_from).values()]
 
 
 def _dev(record: Record) -> float | None:
@@ -207,8 +222,8 @@ def _repeated(rows: _Rows, seeds: int) -> list[int]:
 
 
 def _over_n(rows: _Rows) -> tuple[_Rows, list[str]]:
-    """For each data set with two n or more one row: how much the value rises over log n."""
-    groups = grouped(range(len(rows.tasks)), lambda row: data_set(rows.tasks[row][0]))
+    """For each task at two n or more one row, how much the value rises over log n; and the data set of each."""
+    groups = grouped(range(len(rows.tasks)), lambda row: sized(rows.tasks[row][0]))
     groups = {name: members for name, members in groups.items() if len(members) > 1}
     firsts = [members[0] for members in groups.values()]
     values = [
@@ -218,7 +233,7 @@ def _over_n(rows: _Rows) -> tuple[_Rows, list[str]]:
     merged = rows.on(firsts)
     still = np.array([bool(rows.still[members].all()) for members in groups.values()], np.bool_)
     shaped = np.array(values).reshape(len(firsts), rows.values.shape[1])
-    return replace(merged, values=shaped, still=still), list(groups)
+    return replace(merged, values=shaped, still=still), [data_set(task) for task, _ in merged.tasks]
 
 
 def _columns(rows: _Rows) -> tuple[Sequence[str], Sequence[Array], Sequence[Array | None], Sequence[Array], list[bool]]:
@@ -259,11 +274,15 @@ def _correlated(part: Part, cells: Cells) -> Measured:
         used += [(strategy, task) for tasks in columns for task in tasks]
     if len(lines) < FEWEST_STRATEGIES:
         told = f"{len(lines)} of {len(part.strategies)} strategies have all cells; {FEWEST_STRATEGIES} are needed"
-        return Measured(None, told, tuple(lines), tuple(used))
+        return Measured(None, told, tuple(lines), _keys(cells, used))
     sign = 1 if part.direction == "higher" else -1
     seconds = [line.second for line in lines if line.second is not None]
     effect = effect_of_correlation([line.first for line in lines], seconds, sign)
-    return Measured(effect, "" if effect else "a column is constant", tuple(lines), tuple(used))
+    return Measured(effect, "" if effect else "a column is constant", tuple(lines), _keys(cells, used))
+
+
+def _keys(cells: Cells, used: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(sorted({record.key for cell in used for record in cells.found[cell]}))
 
 
 def _enough(group: Sequence[Record], seeds: int) -> bool:

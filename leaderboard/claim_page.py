@@ -122,7 +122,9 @@ def _to_decide(part: PartVerdict) -> str:
         return ""
     if part.effect is None:
         return "missing cells"
-    return f"over {MOST} {part.effect.unit}" if part.needed is None else f"{part.needed} {part.effect.unit}"
+    if part.needed is None:
+        return f"over {MOST} {part.effect.unit}" if part.effect.error else "all alike"
+    return f"{part.needed} {part.effect.unit}"
 
 
 def _section(verdict: Verdict) -> list[str]:
@@ -155,6 +157,8 @@ def _told(part: PartVerdict) -> str:
     lead = f"Effect {score(part.effect.value)} ({held}), from {records}, {part.effect.count} {part.effect.unit}."
     if part.outcome != "undecided":
         return lead
+    if part.needed is None and not part.effect.error:
+        return f"{lead} Undecided: no number of {part.effect.unit} would decide it, as all are alike."
     needed = f"more than {MOST}" if part.needed is None else f"about {part.needed}"
     return f"{lead} Undecided: it would take {needed} {part.effect.unit} to decide it with a probability of 80 %."
 

@@ -148,6 +148,12 @@ def size(task: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def sized(task: str) -> TaskName:
+    """The task but for its n: those that differ in it alone make one line over n."""
+    parsed = parse_task(task)
+    return TaskName(parsed.family, data_set(task), parsed.options)
+
+
 _TYPES: Mapping[str, type] = {
     field.name: {"smallest": float, "k": int, "seeds": int}.get(
         field.name, tuple if field.name in ("tasks", "second_tasks", "strategies") else str
@@ -221,8 +227,7 @@ def _check_sizes(name: str, part: Part) -> None:
     for task in part.tasks:
         if (rows := size(task)) is None:
             raise UserError(f"claim {name}: a trend without a curve goes over n, and {task} has none behind an @")
-        parsed = parse_task(task)
-        groups.setdefault(TaskName(parsed.family, data_set(task), parsed.options), set()).add(rows)
+        groups.setdefault(sized(task), set()).add(rows)
     if part.second_tasks:
         raise UserError(f"claim {name}: a trend over n reads the same tasks of both; leave out second_tasks")
     if single := [str(group) for group, sizes in groups.items() if len(sizes) < 2]:

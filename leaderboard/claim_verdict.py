@@ -70,8 +70,7 @@ def _judge(part: Part, shelf: Shelf, parts: int) -> PartVerdict:
     if outcome == "undecided" and measured.effect is not None:
         needed = measured.effect.needed(part.smallest / 100)
         why = f"these {measured.effect.unit} do not tell the effect from {part.smallest:g}"
-    used = tuple(sorted({record.key for cell in measured.used for record in cells.found[cell]}))
-    return PartVerdict(part, outcome, measured.effect, needed, why, measured.lines, used, cells)
+    return PartVerdict(part, outcome, measured.effect, needed, why, measured.lines, measured.used, cells)
 
 
 def _outcome(part: Part, effect: Effect | None, parts: int) -> Outcome:

@@ -133,10 +133,11 @@ def _ladders(field: str, records: Sequence[Record]) -> list[Ladder]:
     for group in grouped(records, lambda record: one_line(_but_for(field, record))).values():
         rungs = []
         by_value = grouped(group, lambda record: _numbers(record)[field])
-        machine = shared_machine([machine_of(record) for record in members] for members in by_value.values())
+        ran = {value: [each for each in members if each.status == "ok"] for value, members in by_value.items()}
+        machine = shared_machine([machine_of(record) for record in members] for members in ran.values())
         for value, members in sorted(by_value.items()):
             if len({record.strategy for record in members}) == 1:  # else spelled in two ways: twice the same runs
-                timed = [record.usage.fit_s for record in members if machine_of(record) == machine]
+                timed = [record.usage.fit_s for record in ran[value] if machine_of(record) == machine]
                 seconds = min(timed, default=None)
                 rungs.append(Rung(float(value), entry_of(members, lambda record: record.main), seconds))
         if sum(rung.entry.summary is not None for rung in rungs) >= FEWEST:

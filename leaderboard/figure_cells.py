@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.statistics import Interval, Summary, summarise, t_interval
+from thawbench.leaderboard.statistics import Interval, Summary, summarise
+from thawbench.leaderboard.units import runs_interval
 from thawbench.suite.records import Record
 
 Reading = Callable[[Record], float | None]
@@ -30,6 +31,7 @@ class Cell:
         runs: those that have a score, by seeds.
         asked: all that there are.
         drawn: a seed moves it.
+        interval: of 95 %, of the mean over seeds; see `runs_interval`.
     """
 
     strategy: str
@@ -38,16 +40,12 @@ class Cell:
     runs: tuple[Run, ...]
     asked: int
     drawn: bool
+    interval: Interval | None = None
 
     @property
     def summary(self) -> Summary | None:
         """None if a run has no score: a mean over those that survived would flatter."""
         return summarise([run.value for run in self.runs]) if self.runs and len(self.runs) == self.asked else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """95 %, of the mean over seeds."""
-        return None if self.summary is None else t_interval(self.summary)
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,9 @@ def cells_of(records: Sequence[Record], reading: Reading = main_score) -> tuple[
             for record, value in scores
             if value is not None
         )
-        cells.append(Cell(strategy, group[0].control, task, runs, len(group), any(record.draws for record in group)))
+        cell = Cell(strategy, group[0].control, task, runs, len(group), any(record.draws for record in group))
+        interval = runs_interval(group, cell.summary) if cell.summary else None
+        cells.append(replace(cell, interval=interval))
     return tuple(cells)
 
 
@@ -152,7 +152,7 @@ def curve_points(records: Sequence[Record], name: str) -> tuple[Point, ...]:
     found = []
     for x, *values in zip(curves[0].x, *(curve.y for curve in curves), strict=True):
         summary = summarise(values)
-        found.append(Point(x, summary.mean, t_interval(summary), summary.n))
+        found.append(Point(x, summary.mean, runs_interval(records, summary), summary.n))
     return tuple(found)
 
 

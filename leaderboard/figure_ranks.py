@@ -11,6 +11,7 @@ from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.tables import Table, tables_of
+from thawbench.leaderboard.tie_groups import groups_in
 from thawbench.suite.records import Record
 
 _STEP = 0.19
@@ -66,7 +67,7 @@ def draw_ranks(panels: Sequence[RankPanel], ink: Ink) -> Figure:
 def _panel(table: Table) -> RankPanel:
     letters = {row.strategy: row.group for row in table.complete}
     ranks = sorted(((each.strategy, each.mean_rank) for each in table.aggregates), key=lambda pair: (pair[1], pair[0]))
-    parts = {name: letters[name].split(",") if "," in letters[name] else list(letters[name]) for name, _ in ranks}
+    parts = {name: groups_in(letters[name]) for name, _ in ranks}
     groups = {letter for own in parts.values() for letter in own}
     members = [tuple(at for at, (name, _) in enumerate(ranks) if letter in parts[name]) for letter in groups]
     tasks = tuple(column.task for column in table.columns if column.ranked)

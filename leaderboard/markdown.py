@@ -90,7 +90,7 @@ def escape(text: str) -> str:
     """A text as one line that Markdown shows as it is, inside a table too."""
     line = " ".join(text.encode("utf-8", "replace").decode().split())
     line = re.sub(r"([\\`*<|\[~]|&(?=#?\w+;))", r"\\\1", line)
-    line = re.sub(r"^([-+>]|#+|\d+(?=[.)]))(?=[.)]? )", _not_a_marker, line)  # of a list, a heading or a quotation
+    line = re.sub(r"^(>|(?:[-+]|#+|\d+(?=[.)]))(?=[.)]? ))", _not_a_marker, line)  # of a quotation, a list, a heading
     # inside a word underscores are only themselves, at its edges a run of them may be an emphasis
     return re.sub(r"(?<![^\W_])_+|_+(?![^\W_])", lambda run: r"\_" * len(run[0]), line)
 
@@ -178,7 +178,7 @@ def _stability(title: str, found: Sequence[Stability]) -> list[str]:
     if crossed:
         told += (
             " By stream: the standard deviation that is due to seeds of this stream alone, and rest to streams only "
-            "together, from crossed seeds."
+            "together, from crossed seeds, whose runs are not independent and have no interval."
         )
     if any(components.clipped for components in crossed):
         told += f" {BELOW} marks a variance whose unbiased estimate is below 0; it is set to 0."

@@ -19,17 +19,18 @@ _WAY_OUT = "Run the current version into another folder with --results, or move 
 
 
 def refuse_mixtures(records: Sequence[Record]) -> list[list[Record]]:
-    """All that a board refuses: mixed libraries and tasks anywhere, mixed strategies on one backbone.
+    """All that a board refuses: mixed libraries, tasks and train sets anywhere, mixed strategies on one backbone.
 
     Returns:
         `by_backbone` of the records.
 
     Raises:
-        UserError: as of the three below.
+        UserError: as of the four below.
     """
     refuse_mixed_libraries(records)
     different = _but_for_seeds(records)
     refuse_mixed_tasks(different)
+    refuse_mixed_train_sets(different)
     for group in by_backbone(different):
         refuse_mixed_strategies(group)
     return by_backbone(records)
@@ -47,7 +48,18 @@ def refuse_mixed_tasks(records: Sequence[Record]) -> None:
     Raises:
         UserError: it is not so; all such tasks are listed, with what differs.
     """
-    _refuse("task", records, lambda record: record.task, lambda record: record.cell["task"])
+    _refuse("task", [(record.task, record, record.cell["task"]) for record in records])
+
+
+def refuse_mixed_train_sets(records: Sequence[Record]) -> None:
+    """Every train set in one version, with one content: what learned from it is compared as having seen the same rows.
+
+    Raises:
+        UserError: it is not so; all such train sets are listed, with what differs.
+    """
+    steps = [(record, step) for record in records for step in record.cell["adaptation"]["steps"]]
+    taught = [(record, step["train"]) for record, step in steps if step.get("train")]
+    _refuse("train set", [(train["name"], record, train) for record, train in taught])
 
 
 def refuse_mixed_libraries(records: Sequence[Record]) -> None:
@@ -85,10 +97,10 @@ def refuse_mixed_strategies(records: Sequence[Record]) -> None:
     Raises:
         UserError: it is not so; all such strategies are listed, with what differs.
     """
-    _refuse("strategy", records, lambda record: record.strategy, _methods)
-    read_out = [record for record in records if _methods(record, READ_OUT)]
-    _refuse("strategy", read_out, lambda record: record.strategy, lambda record: _methods(record, READ_OUT))
-    _refuse("strategy", records, lambda record: (record.strategy, record.task), _without_task)
+    _refuse("strategy", [(record.strategy, record, _methods(record)) for record in records])
+    read_outs = [(record.strategy, record, _methods(record, READ_OUT)) for record in records]
+    _refuse("strategy", [each for each in read_outs if each[2]])
+    _refuse("strategy", [(f"{record.strategy} on {record.task}", record, _without_task(record)) for record in records])
 
 
 def grouped(records: Iterable[T], by: Callable[[T], Any]) -> dict[Any, list[T]]:
@@ -139,17 +151,15 @@ def _methods(record: Record, only: str = "") -> list[Any]:
     return found
 
 
-def _refuse(
-    kind: str, records: Sequence[Record], by: Callable[[Record], Any], identity: Callable[[Record], Any]
-) -> None:
+def _refuse(kind: str, named: Iterable[tuple[str, Record, Any]]) -> None:
+    """Refuse two identities of one name; each is given with a record that has it."""
     mixtures = []
-    for name, group in sorted(grouped(records, by).items()):
-        variants = grouped(group, lambda record: one_line(identity(record)))
+    for name, group in sorted(grouped(named, lambda each: each[0]).items()):
+        variants = [members[0] for members in grouped(group, lambda each: one_line(each[2])).values()]
         if len(variants) > 1:
-            differing = _differences([identity(members[0]) for members in variants.values()])
-            examples = ", ".join(sorted(members[0].key[:12] for members in variants.values()))
-            spelled = " on ".join(name) if isinstance(name, tuple) else name
-            mixtures.append(f"{spelled} differs in {', '.join(differing)} (records {examples})")
+            differing = _differences([identity for _, _, identity in variants])
+            examples = ", ".join(sorted(record.key[:12] for _, record, _ in variants))
+            mixtures.append(f"{name} differs in {', '.join(differing)} (records {examples})")
     if mixtures:
         raise UserError(
             f"these results mix versions of one {kind}, which no mean may do: {'; '.join(mixtures)}. {_WAY_OUT}"

@@ -43,7 +43,7 @@ FORMATS: dict[str, Callable[[Board], str]] = {
 _HEAD = re.compile(r"^<!-- board: (?P<title>.+?) -->$", re.MULTILINE)
 _BLOCK = re.compile(_HEAD.pattern + r"\n.*?^<!-- /board -->$", re.MULTILINE | re.DOTALL)
 _SIZES = "sizes of "
-_OF = re.compile(r"(?!sizes |metrics ).+ of (?P<whole>.+)")
+_OF = re.compile(r"(?!sizes |metrics ).+ of (?P<whole>.+?)(?: on .+)?$")
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,15 @@ def _by_metric(records: Sequence[Record], name: str, results: Path) -> list[Reco
     if name not in known:
         raise unknown(f"metric in the records of {results}", name, known)
     tasks = {record.task for record in records if any(metric.name == name for metric in record.metrics)}
-    return [
-        replace(record, metrics=tuple(replace(metric, main=metric.name == name) for metric in record.metrics))
-        for record in records
-        if record.task in tasks
-    ]
+    return [_ranked_by(name, record) for record in records if record.task in tasks]
+
+
+def _ranked_by(name: str, record: Record) -> Record:
+    """With this metric as the main one; where that was not taken the record is of no number."""
+    metrics = tuple(replace(metric, main=metric.name == name) for metric in record.metrics)
+    if record.status == "ok" and not any(metric.main and metric.value is not None for metric in metrics):
+        return replace(record, status="not_applicable", reason=f"{name} was not taken", metrics=metrics)
+    return replace(record, metrics=metrics)
 
 
 def _format(path: Path) -> Callable[[Board], str]:

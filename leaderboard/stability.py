@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from thawbench.contracts import Stream
 from thawbench.leaderboard.mixture import grouped
-from thawbench.leaderboard.statistics import Interval, Summary, summarise, t_interval
+from thawbench.leaderboard.statistics import Interval, Summary, summarise
+from thawbench.leaderboard.units import runs_interval
 from thawbench.suite.records import MetricValue, Record
 
 _STREAMS: tuple[Stream, ...] = ("sample", "init", "order")
@@ -39,7 +40,7 @@ class Stability:
     """One strategy on one task over its seeds, every one of which has a score.
 
     Attributes:
-        interval: of the mean over seeds, 95 %.
+        interval: of the mean over seeds, 95 %; None where seeds are crossed, of which `components` tell.
         failed: runs whose main score is no better than the best constant answer; None where the metric has no such.
         best_by_dev: for k = 1 to n, the expected test score of that of k runs which is best on dev; empty where a run
             has no dev score.
@@ -79,7 +80,7 @@ def _stability(task: str, strategy: str, records: Sequence[Record]) -> Stability
         task=task,
         control=records[0].control,
         summary=summary,
-        interval=t_interval(summary),
+        interval=runs_interval(records, summary),
         failed=None if None in failures else sum(map(bool, failures)),
         best_by_dev=expected_best(tests, by=devs) if len(devs) == len(tests) else (),
         components=_components(records, tests),

@@ -11,9 +11,9 @@ from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 from thawbench.leaderboard.references import Reference, ReferenceRow, reference_rows
 from thawbench.leaderboard.stability import Stability, no_better_than_chance, stability_of
-from thawbench.leaderboard.statistics import Interval, Summary, shown, summarise, t_interval
+from thawbench.leaderboard.statistics import Interval, Summary, shown, summarise
 from thawbench.leaderboard.tie_groups import best_with_ties, tie_groups
-from thawbench.leaderboard.units import Units, units_of
+from thawbench.leaderboard.units import Units, runs_interval, units_of
 from thawbench.suite.records import MetricValue, Record
 
 COSINE_SPEARMAN = "cosine_spearman"
@@ -256,7 +256,7 @@ def entry_of(group: Sequence[Record], choose: _Choice) -> Entry:
     keys = tuple(sorted(record.key for record in group))
     if len(values) == len(group):
         summary = summarise(values)
-        return Entry(summary, "ok", t_interval(summary), keys)
+        return Entry(summary, "ok", runs_interval(group, summary), keys)
     # a mean over those seeds that survived would flatter
     counts = Counter(record.status.replace("_", " ") for record in group if record.status != "ok")
     counts["not taken"] += sum(record.status == "ok" for record in group) - len(values)

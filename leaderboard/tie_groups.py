@@ -35,6 +35,11 @@ def tie_groups(placed: Sequence[str], comparisons: Collection[Comparison]) -> tu
     return tuple(",".join(str(number + 1) for number in numbers) for numbers in belongs)
 
 
+def groups_in(spelled: str) -> list[str]:
+    """The groups that `tie_groups` gave one strategy, apart: `ab` is a and b, `27` is one."""
+    return spelled.split(",") if spelled[:1].isdigit() else list(spelled)
+
+
 def best_with_ties(best: Set[str], alike: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The best strategies, and those that were compared with one of them and not told apart from it.
 

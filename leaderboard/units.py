@@ -3,11 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thawbench.contracts import Stream
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.statistics import Interval, Summary, t_interval
 from thawbench.suite.records import Record
 
 
@@ -97,6 +100,18 @@ def units_of(
         scores[row, column] = score(cells[strategies[row], tasks[column]][0])
     strata = _strata([group[0] for group in cells.values()], tasks)
     return Units(tuple(strategies), tuple(tasks), strata, scores, fixed, up)
+
+
+def runs_interval(records: Sequence[Record], summary: Summary) -> Interval | None:
+    """Of 95 %, for the mean of these runs; None where some share a seed that others do not have, as crossed seeds do.
+
+    Such runs move together, so that they tell less than as many that were drawn apart.
+    """
+    for stream in get_args(Stream):
+        seeds = [getattr(record.seeds, stream) for record in records if stream in record.draws]
+        if 1 < len(set(seeds)) < len(seeds):
+            return None
+    return t_interval(summary)
 
 
 def _samples(records: Sequence[Record]) -> dict[str, set[int]]:

@@ -111,8 +111,11 @@ def _plain_decoder(hint: Any) -> _Decoder:
 
 
 def _decode_float(value: Any) -> float:
-    if type(value) in (float, int) and math.isfinite(value):  # 1e999 is read as an infinity
-        return float(value)
+    try:
+        if type(value) in (float, int) and math.isfinite(value):  # 1e999 is read as an infinity
+            return float(value)
+    except OverflowError:  # of a whole number with more digits than a float can have
+        pass
     raise _wrong(value, float)
 
 

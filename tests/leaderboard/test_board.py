@@ -196,6 +196,14 @@ def test_two_versions_of_one_strategy_are_refused_even_on_two_tasks() -> None:
         build_board([make_record(task="sts/STS12"), make_record(task="sts/STS13", version="2")])
 
 
+def test_two_versions_of_one_train_set_are_refused_whoever_learned_from_them() -> None:
+    other = make_record("b")
+    steps = [{**step, "train": {**step["train"], "version": 2}} for step in other.cell["adaptation"]["steps"]]
+    cell = {**other.cell, "adaptation": {**other.cell["adaptation"], "steps": steps}}
+    with pytest.raises(UserError, match=r"one train set.*nli differs in version \(records \w+, \w+\)"):
+        build_board([make_record("a"), replace(other, cell=cell, key=key_of(cell))])
+
+
 def test_all_mixtures_are_listed_at_once() -> None:
     records = [make_record(task=task, revision=f"r{i}", version="1") for task in ("s/x", "s/y") for i in (1, 2)]
     with pytest.raises(UserError, match=r"s/x differs in revision.*; s/y differs in revision"):

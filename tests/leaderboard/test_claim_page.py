@@ -94,6 +94,19 @@ def test_an_undecided_claim_without_gaps_says_which_command_would_decide_it() ->
     assert commands_of(judge_all([WIN], records())[0].parts[0]) == ()
 
 
+def test_an_effect_without_a_spread_at_its_threshold_asks_for_no_seeds() -> None:
+    claim = Claim("c", "x", "y", (Part("difference", "higher", 0.0, TASKS, "new", "old"),))
+    alike = [
+        make_record(name, task, 0.5 + 0.01 * seed, crossed=Seeds(seed, seed, seed), train=task[8:])
+        for name in ("new", "old")
+        for task in TASKS
+        for seed in range(3)
+    ]
+    (found,) = judge_all([claim], alike)
+    assert "no number of seeds would decide it" in in_short(found)
+    assert commands_of(found.parts[0]) == ()
+
+
 def test_a_metric_that_no_record_of_the_task_has_is_told_with_the_nearest() -> None:
     claim = Claim("c", "x", "y", (Part("difference", "higher", 1.0, TASKS, "new", "old", metric="spaerman"),))
     with pytest.raises(UserError, match="unknown metric of claim c on fewshot/a@100 'spaerman'; did you mean spearman"):

@@ -367,3 +367,56 @@ def test_a_correlation_is_over_strategies_that_have_all_cells() -> None:
     assert found.lines[1].first == pytest.approx(0.151)
     short = [record for record in records if record.strategy > "s2" or record.task != "ir/d"]
     assert judged(short, one).why == "6 of 9 strategies have all cells; 7 are needed"
+
+
+def test_a_side_with_several_runs_of_a_sample_does_not_seem_to_spread_less() -> None:
+    generator = np.random.default_rng(0)
+    supported = 0
+    for _ in range(20):
+        records = [
+            make_record(name, task, 0.5 + 0.05 * generator.normal(), crossed=Seeds(sample, init, sample), train=task)
+            for task in TASKS
+            for name, inits in (("new", 4), ("old", 1))
+            for sample in range(10)
+            for init in range(inits)
+        ]
+        supported += (
+            judged(records, part(kind="spread", direction="lower", smallest=0.0, seeds=5)).outcome == "supported"
+        )
+    assert supported <= 3  # half of 60 with a mean over each sample's runs
+
+
+def test_families_and_options_do_not_make_a_trend_together() -> None:
+    tasks = ("fewshot/x@20", "fewshot/x@100", "noise/x@20", "noise/x@100", "fewshot/y@20", "fewshot/y@100")
+    level = {"fewshot": 0.9, "noise": 0.3}
+    records = [
+        run("new", task, seed, level[task.partition("/")[0]] + 0.001 * seed) for task in tasks for seed in range(3)
+    ]
+    records += [run("new", "noise/x@500", seed, 0.3 + 0.001 * seed) for seed in range(3)]
+    found = judged(records, part(kind="trend", second="", tasks=(*tasks, "noise/x@500")))
+    assert found.effect is not None
+    assert found.effect.value == pytest.approx(0.0)
+
+
+def test_a_correlation_of_two_metrics_of_the_same_tasks_asks_for_both() -> None:
+    names, tasks = tuple(f"s{at}" for at in range(8)), ("sts/a", "sts/b")
+
+    def both_metrics(at: int, task: str, seed: int) -> Record:
+        record = run(names[at], task, seed, 0.1 + 0.05 * at)
+        other = None if at == 0 and seed else 0.2 + 0.05 * at
+        return replace(record, metrics=(*record.metrics, MetricValue("other", other)))
+
+    records = [both_metrics(at, task, seed) for at in range(8) for task in tasks for seed in range(3)]
+    one = part(kind="correlation", first="", second="", strategies=names, tasks=tasks, second_tasks=tasks,
+               second_metric="other", smallest=0)  # fmt: skip
+    found = judged(records, one)
+    assert [aside.outcome for aside in found.cells.aside] == ["not taken 2 of 3"] * 2
+    assert [line.name for line in found.lines] == list(names[1:])
+
+
+def test_strategies_that_are_one_and_the_same_are_told_that_no_seeds_decide() -> None:
+    records = [
+        run(name, task, seed, 0.5 + 0.01 * seed) for name in ("new", "old") for task in TASKS for seed in range(8)
+    ]
+    found = judged(records, part(smallest=0.0))
+    assert (found.outcome, found.needed) == ("undecided", None)

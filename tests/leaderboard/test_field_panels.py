@@ -61,6 +61,14 @@ def test_seconds_of_another_kind_of_machine_are_a_gap() -> None:
     assert fields_grid([panel]).rows[1][-1].text == MISSING
 
 
+def test_seconds_of_a_run_that_failed_are_no_fit() -> None:
+    failed = make_record(
+        "drop_top:k=1,epochs=2", TASKS[0], crossed=Seeds(5, 5, 5), status="failed", why="x", config=configured(1)
+    )
+    (panel,) = field_panels([*removed(0, 0.8), *removed(1, 0.7), failed, *removed(2, 0.6), *removed(3, 0.5)])
+    assert [(point.x, point.mean) for point in panel.ladders[0].seconds.there] == [(at, 70.0) for at in range(4)]
+
+
 def test_what_differs_in_another_field_has_its_own_line_named_by_that() -> None:
     records = [record for k in range(3) for record in (*removed(k, 0.8), *removed(k, 0.9 - k / 10, head="relu50"))]
 
@@ -132,9 +140,9 @@ def test_a_block_can_hold_the_scores_and_seconds_of_all_tasks_along_a_field(tmp_
     records += [record for k in range(3) for record in removed(k, 0.3, head="relu50", task=TASKS[1], seconds=9.6)]
     store = RecordStore(tmp_path / "results")
     for record in records:
-        store.write(record)
+        store.write(replace(record, backbone="org/enc"))
     document = tmp_path / "layers.md"
-    document.write_text("<!-- board: k of drop_top -->\n<!-- /board -->\n", encoding="utf-8")
+    document.write_text("<!-- board: k of drop_top on org/enc -->\n<!-- /board -->\n", encoding="utf-8")
     (page,) = edition_of(tmp_path / "results", [], [document]).pages
 
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.text.splitlines() if line.startswith("|")]

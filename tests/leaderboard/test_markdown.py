@@ -91,6 +91,7 @@ def test_escape_leaves_ordinary_names_as_they_are() -> None:
         ("a&lt;b and R&D", r"a\&lt;b and R&D"),
         ("- x", r"\- x"),
         ("# y", r"\# y"),
+        (">50 % of it", r"\>50 % of it"),
         ("12. z", r"12\. z"),
         ("-0.51 (3)", "-0.51 (3)"),
         ("1.5 a", "1.5 a"),

@@ -149,6 +149,29 @@ def test_a_board_by_another_metric_ranks_the_tasks_that_have_it_in_its_direction
         edition_of(tmp_path / "results", [out], metric="drpo")
 
 
+def test_a_run_whose_metric_was_not_taken_has_no_place_in_a_board_by_that_metric(tmp_path: Path) -> None:
+    def run(name: str, drop: float | None) -> Record:
+        record = make_record(name, "shift/a@9~b", 0.8)
+        return replace(record, metrics=(*record.metrics, MetricValue("drop", drop, "down")))
+
+    results = folder(tmp_path / "results", [run("far", 0.3), run("near", 0.1), run("none", None)])
+    (page,) = edition_of(results, [tmp_path / "B.csv"], metric="drop").pages
+    rows = {row["strategy"]: row for row in csv.DictReader(io.StringIO(page.text))}
+    assert (rows["near"]["rank"], rows["far"]["rank"]) == ("1", "2")
+    assert (rows["none"]["rank"], rows["none"]["mean"]) == ("", "")
+    (page,) = edition_of(results, [tmp_path / "B.md"], metric="drop").pages
+    assert "drop was not taken" in page.text
+
+
+def test_json_holds_no_traceback_and_survives_half_of_a_surrogate_pair() -> None:
+    failed = make_record("b", status="failed", why="no such file: caf\udce9\nrow: a secret text")
+    page = render_json(build_board([make_record("a"), failed]))
+    assert "no such file: caf?" in page
+    assert "secret" not in page
+    assert "Traceback" not in page
+    assert json.loads(page)
+
+
 def test_a_block_has_every_metric_of_one_task_with_its_direction(tmp_path: Path) -> None:
     task = "forgetting/a+b"
 

@@ -13,6 +13,7 @@ from thawbench.contracts import Seeds
 from thawbench.leaderboard.board import build_board
 from thawbench.leaderboard.markdown import render_markdown
 from thawbench.leaderboard.stability import Stability, expected_best, stability_of, variance_components
+from thawbench.leaderboard.statistics import summarise, t_interval
 from thawbench.suite.records import Record
 
 TASK = "fewshot/sst2@20"
@@ -203,3 +204,23 @@ def test_stability_is_escaped_and_the_same_bytes_in_any_order() -> None:
     stability = page[page.index("#### fewshot: stability") :]
     assert r"x\|y" in stability
     assert r"\*z\*" in stability
+
+
+def test_crossed_seeds_have_no_interval_and_paired_ones_or_a_fixed_stream_do() -> None:
+    assert only(crossed_runs(np.arange(6.0).reshape(3, 2) / 10)).interval is None
+    fixed = [make_record("a", value=score, crossed=Seeds(0, seed, 7)) for seed, score in enumerate((0.1, 0.2, 0.4))]
+    assert only(fixed).interval == t_interval(summarise([0.1, 0.2, 0.4]))
+    paired = [make_record("a", value=score, crossed=Seeds(seed, seed, seed)) for seed, score in enumerate((0.1, 0.2))]
+    assert only(paired).interval == t_interval(summarise([0.1, 0.2]))
+
+
+def test_runs_that_share_a_sample_were_covered_too_seldom_by_an_interval_over_all_of_them() -> None:
+    generator = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        sample, init = generator.normal(size=(5, 1)), 0.5 * generator.normal(size=(1, 3))
+        table = sample + init + 0.3 * generator.normal(size=(5, 3))
+        naive = t_interval(summarise(table.ravel().tolist()))
+        assert naive is not None
+        held += naive.low <= 0 <= naive.high
+    assert held < 320  # of 380

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from thawbench.leaderboard.comparison import Comparison
-from thawbench.leaderboard.tie_groups import best_with_ties, tie_groups
+from thawbench.leaderboard.tie_groups import best_with_ties, groups_in, tie_groups
 
 
 def compared(names: str, apart: set[str]) -> list[Comparison]:
@@ -61,3 +61,10 @@ def test_the_best_brings_along_whom_it_was_compared_with_and_not_told_apart_from
     alike = [(each.first, each.second) for each in compared("pqr", {"pr"}) if not each.apart]
     assert best_with_ties({"p"}, alike) == {"p", "q"}
     assert best_with_ties({"x"}, alike) == {"x"}
+
+
+def test_a_group_with_a_number_of_two_digits_is_one_group() -> None:
+    assert groups_in("27") == ["27"]
+    assert groups_in("2,27") == ["2", "27"]
+    assert groups_in("ab") == ["a", "b"]
+    assert groups_in("") == []

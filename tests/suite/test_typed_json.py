@@ -70,6 +70,7 @@ DAMAGE: dict[str, Change] = {
     "another key": lambda value: value.update(key="0" * 64),
     "another cell": lambda value: value["cell"]["task"].update(name="x"),
     "beyond all floats": lambda value: value.update(dev_score="HUGE"),
+    "a whole number beyond all floats": lambda value: value.update(dev_score=10**400),
     "no finite number": lambda value: value.update(dev_score=float("nan")),
 }
 
