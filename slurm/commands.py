@@ -67,7 +67,7 @@ def _drive(asked: Settings, options: SweepOptions, *, wait: bool, again: bool, c
         _say(console, f"{len(driver.cancelled)} cells were cancelled; the same command sends them again")
     if driver.flying:
         _say(console, f"how they are: thawbench status --results {asked.results}")
-    return not (found.cells["failed"] or found.cells["timeout"] or driver.stuck or driver.cancelled)
+    return not (driver.failed() or driver.stuck or driver.cancelled)
 
 
 def _follow(driver: "Driver", console: Console) -> None:

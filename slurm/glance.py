@@ -71,7 +71,7 @@ class Glances:
     @cached_property
     def _packed(self) -> dict[str, Glance]:
         """Those of the file that `thawbench compact` made."""
-        paths = [self._results / PACKED, self._results / f"{PACKED}.gz"]
+        paths = [self._results / f"{PACKED}.gz", self._results / PACKED]  # the newer one last
         lines = (line for path in paths if path.is_file() for line in read_lines(path) if not line.damage)
         glances = (_parsed(line.content) for line in lines)
         return {found.key: found for found in glances if found is not None}

@@ -20,14 +20,16 @@ from thawbench.slurm.loss import loss_of
 from thawbench.slurm.options import SweepOptions
 from thawbench.slurm.packing import Pack, pack
 from thawbench.slurm.queue import Job, LocalQueue, QueueError, SlurmQueue, Task
-from thawbench.slurm.submit import Slurm, backend, job_environment
+from thawbench.slurm.submit import Local, Slurm, backend, job_environment
 from thawbench.slurm.tasks import TaskFile, WantedCell
 from thawbench.slurm.units import Unit, units_of
 from thawbench.slurm.verdict import COUNTED, Evidence, Verdict, judge, suspect
 from thawbench.slurm.warm import data_of, warm
 from thawbench.suite.cells import Adaptation, Cell
 from thawbench.suite.options import Settings
+from thawbench.suite.profile import load_profile
 from thawbench.suite.record_store import RecordStore
+from thawbench.suite.runner import Runner
 from thawbench.suite.session import plan_of, prepare
 from thawbench.suite.store import AdaptationStore
 
@@ -95,6 +97,7 @@ class Driver:
         self.folder.write_request(self.asked, self.options)
         known = {record.key: record for record in records}
         self.attempts = {key: record.attempts for key, record in known.items() if record.failed}
+        self._restate([cell for cell in self.cells if cell.reason and cell.key in known], known)
         self.todo = {place for place, cell in enumerate(self.cells) if self._missing(cell, known.get(cell.key))}
         if self._again:
             self.ledger.add(Forgiven(tuple(self.cells[place].key for place in sorted(self.todo))))
@@ -170,13 +173,26 @@ class Driver:
         for key in done.keys() - needed:
             store.drop(done[key])
 
+    def failed(self) -> bool:
+        """Whether a cell of this plan is known to have failed; others may be in the folder."""
+        failed = {record.key for record in self.glances.all() if record.failed}
+        return not failed.isdisjoint(self.places)
+
     @cached_property
     def _code(self) -> snapshot.Snapshot:
         """What runs, in all tasks of this command: as it was when the first of them was sent."""
-        given = (self.asked.strategy, self.asked.set, self.asked.profile)
+        strategies = self.asked.strategy or load_profile(self.asked.profile).strategies
+        given = (strategies, self.asked.set, self.asked.profile)
         if self.options.cluster == "debug":
             return snapshot.in_place(*given)
         return snapshot.take(self.folder.path / "snapshots", *given)
+
+    def _restate(self, cells: Sequence[Cell], known: dict[str, Glance]) -> None:
+        """Record why cells are not applicable that have a record; a worker would take that for their answer."""
+        stale = [cell for cell in cells if self._missing(cell, known[cell.key])]
+        runner = Runner(self.folder.results, stale)
+        for cell in stale:
+            known[cell.key] = replace(known[cell.key], status=runner.run(cell).record.status, reason=cell.reason)
 
     def _missing(self, cell: Cell, record: Glance | None) -> bool:
         if record is None:
@@ -274,6 +290,8 @@ class Driver:
 
     def _queued(self) -> dict[Task, Job]:
         """The queue of this command's cluster, and that of another to which an earlier command sent tasks."""
+        if isinstance(self.backend, Local) and self.folder.cancelled.exists():
+            self.backend.forget()  # else `jobs` would start what waits
         queued = self.backend.jobs()
         others: dict[str, SlurmQueue | LocalQueue] = {"slurm": SlurmQueue(), "local": LocalQueue(self.folder.path)}
         for cluster in {self.ledger.sent[name].cluster for name, _ in self.flying} - {self.options.cluster, "debug"}:

@@ -263,9 +263,9 @@ def _cell(
     follows = len(task.train) > 1
     if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):
         raise UserError(f"{task.name} names its train sets itself; leave out train={asked}")
-    way = _way(row, chain, task, seeds, budget, infos)
+    way = _way(row, chain, task, seeds, budget, infos, follows)
     # of a task that measures others beside: see contracts.TaskBeside
-    beside = [_way(row, sets, task, seeds, budget, infos) for sets in getattr(task, "beside", ())]
+    beside = [_way(row, sets, task, seeds, budget, infos, follows) for sets in getattr(task, "beside", ())]
     spelled = parse_task(task.name)
     if any(step.train for made in (way, *beside) for step in made.steps):  # else it is one cell whatever is asked for
         spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
@@ -297,8 +297,19 @@ class _Way:
 
 
 def _way(
-    row: _Row, chain: Sequence[str], task: Task, seeds: Seeds, budget: Budget, infos: dict[str, TrainSetInfo]
+    row: _Row,
+    chain: Sequence[str],
+    task: Task,
+    seeds: Seeds,
+    budget: Budget,
+    infos: dict[str, TrainSetInfo],
+    follows: bool,
 ) -> _Way:
+    """A row's steps.
+
+    Args:
+        follows: the task looks at what there is after every set, where a strategy that learns nothing is done again.
+    """
     steps: list[Step] = []
     ends: list[int] = []
     reason = ""
@@ -313,13 +324,15 @@ def _way(
             if own is None and strategy.fits_on_corpus and task.corpus:
                 own = task.corpus
             info = _info(own or train, infos) if strategy.consumes else None
+            if info is None and position > 0 and (len(row.specs) > 1 or not follows):
+                continue  # it learns nothing, and again would undo what the others have learned since
             reason = reason or _lacking(strategy, info) or (_lost(row, spec) if len(chain) > 1 else "")
             reason = reason or (leak(task.name, info.name) if info else "")
             steps.append(_step(strategy, version, info, seeds, budget))
             gives = strategy.provides_on(info.signals if info else frozenset())
         if task.needs is Provides.CLASSES and task.needs not in gives and Provides.VECTORS in gives:
             readout, info = ReadoutStep(), _info(train, infos)
-            reason = reason or _lacking(readout, info)
+            reason = reason or _lacking(readout, info) or leak(task.name, info.name)
             steps.append(_step(readout, str(readout.version), info, seeds, budget))
             read_out = True
         ends.append(len(steps))

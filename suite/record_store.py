@@ -134,7 +134,8 @@ class RecordStore:
     @cached_property
     def _packed(self) -> Mapping[str, Record]:
         found: dict[str, Record] = {}
-        for path in (self.folder / PACKED, self.folder / f"{PACKED}.gz"):
+        # the plain file last, as it is the newer one: `compact` writes it, and then removes the other
+        for path in (self.folder / f"{PACKED}.gz", self.folder / PACKED):
             if not path.is_file():
                 continue
             records, damaged = read_packed(path)

@@ -77,7 +77,8 @@ class Runner:
         else:
             attempts = 1 if before is None else before.attempts + (before.status in ("failed", "timeout"))
             outcome = Outcome(cell, self._run(cell, attempts), cached=False)
-        if not self._keep_checkpoints:
+        # what was trained before time ran out is where the same command goes on
+        if not self._keep_checkpoints and outcome.record.status != "timeout":
             self.store.release(cell.needed)
         return outcome
 

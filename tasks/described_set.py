@@ -83,11 +83,12 @@ def _splits(description: SetDescription) -> Splits:
         train, test = found if len(found) == 2 else _cut(found[0], description)
     if description.score:
         return Splits(ScoreTarget(*description.range), train, test)
-    # a file's own classes, where the description does not name them
-    present = sorted({str(row.label) for row in train.rows})
+    # the data's own classes, where the description does not name them: as they are listed, else those that there are
+    present = sorted({str(row.label) for row in train.rows or test.rows})
     names = next((table.names[description.label] for table in tables if description.label in table.names), ())
-    renamed = tuple(dict(description.rename).get(name, name) for name in names)
-    classes = description.labels or renamed or tuple(present)
+    rename = dict(description.rename)
+    listed = tuple(dict.fromkeys(rename.get(name, name) for name in names if name not in description.drop))
+    classes = description.labels or listed or tuple(present)
     check_groups(description.groups, classes, f"the set {description.name}")  # only now are a file's classes known
     return Splits(ClassTarget(classes), train, test)
 
@@ -112,6 +113,11 @@ def _split(table: Table, description: SetDescription) -> Split:
                 continue
             rows.append(Labelled(item, score=score))
         else:
+            if isinstance(value, list | dict):
+                raise UserError(
+                    f"{table.where}, row {place + 1}: the label {value!r:.60} is a {type(value).__name__}; "
+                    "a row has one class, a text or a number"
+                )
             label = _label(value, table.names.get(description.label, ()), table.own)
             if not label:
                 if table.own:

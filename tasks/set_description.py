@@ -195,6 +195,8 @@ def _check(values: Mapping[str, Any], path: Path) -> None:
     for metric in metrics:
         if metric not in possible:
             raise unknown(f"metric of {path}", metric, possible)
+    if len(set(metrics)) < len(metrics):
+        raise UserError(f"{path}: metrics names one twice: {', '.join(metrics)}")
     if metrics and metrics[0] in BESIDE:
         raise UserError(f"{path}: {metrics[0]} cannot be the first metric, which is the main one; put accuracy first")
     if "coarse_accuracy" in metrics and "groups" not in values:

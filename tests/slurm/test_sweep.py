@@ -13,6 +13,7 @@ from rich.console import Console
 
 from thawbench.errors import UserError
 from thawbench.registry import strategies
+from thawbench.slurm import submit
 from thawbench.slurm import sweep as module
 from thawbench.slurm.commands import cancel, retry, run_sweep, show_logs
 from thawbench.slurm.devcluster import Cluster as DevCluster
@@ -28,7 +29,8 @@ from thawbench.slurm.tasks import TaskFile
 from thawbench.suite.options import OPTIONS, Settings, settings
 from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Record
-from thawbench.suite.session import open_session
+from thawbench.suite.runner import Runner
+from thawbench.suite.session import open_session, plan_of
 
 MOODY = '''
 from dataclasses import dataclass
@@ -154,6 +156,41 @@ def test_a_cell_that_raises_is_a_failed_record_and_the_others_go_on(
     mended = records(wanted)[failed.key]
     assert (mended.status, mended.attempts) == ("ok", 2)
     assert [record.attempts for record in records(wanted).values() if record.key != failed.key] == [1, 1]
+
+
+def test_a_strategy_file_that_a_profile_names_is_taken_along(tmp_path: Path, tiny_folder: Path, moody: Path) -> None:
+    (tmp_path / "mood").unlink()
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        f'description = "x"\nbackbone = "tiny"\nstrategies = ["{moody}"]\ntasks = ["sts/world"]\n', encoding="utf-8"
+    )
+    wanted = dataclasses.replace(asked(tmp_path, tiny_folder, task=("sts/world",)), strategy=(), profile=str(profile))
+    good, said = run(wanted)
+    assert (good, {record.strategy for record in records(wanted).values()}) == (True, {"moody"}), said
+
+
+def test_another_plan_s_failure_in_the_folder_is_told_and_is_none_of_this_one(
+    tmp_path: Path, tiny_folder: Path, moody: Path
+) -> None:
+    assert not run(asked(tmp_path, tiny_folder, str(moody), task=("sts/world",)))[0]
+    good, said = run(asked(tmp_path, tiny_folder, "majority", task=("fewshot/world/meals@20",)))
+    assert good
+    assert "1 failed" in said
+
+
+def test_a_cancelled_sweep_of_this_machine_starts_none_of_what_waits(
+    tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = asked(tmp_path, tiny_folder, "random_vectors", task=("sts/world",), seeds="3")
+    driver = Driver(wanted, SweepOptions(cluster="local", array_parallelism=1, retries=1))
+    driver.open()
+    monkeypatch.setattr(submit.submitit, "LocalExecutor", None)  # nothing may be started
+    sent = Sent("x", "local", 2, 1.0, 5, 0.0)
+    assert isinstance(driver.backend, submit.Local)
+    driver.backend.start(sent, [tmp_path / "0", tmp_path / "1"], {})
+    driver.folder.cancelled.touch()
+    driver.settle()
+    assert driver.backend.jobs() == {}
 
 
 def test_without_slurm_one_line_says_what_it_needs(
@@ -476,6 +513,20 @@ def test_arrays_are_no_longer_than_the_cluster_takes(bench: Bench) -> None:
 
     assert bench.driver.send() == 6
     assert [sent.tasks for sent in bench.cluster.sent[1:]] == [3, 3]
+
+
+def test_what_has_become_not_applicable_is_recorded_and_not_sent(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = bench.driver.cells[0]
+    store = RecordStore(bench.wanted.results)
+    store.write(Runner(bench.wanted.results, (cell,)).run(cell).record)
+    plan = plan_of(bench.driver.asked)
+    barred = dataclasses.replace(plan.cells[0], reason="it holds test rows")
+    monkeypatch.setattr(module, "plan_of", lambda asked: dataclasses.replace(plan, cells=(barred, *plan.cells[1:])))
+    bench.again()
+    found = store.read(cell.key)
+    assert found is not None
+    assert (found.status, found.reason) == ("not_applicable", "it holds test rows")
+    assert bench.driver.todo == set()
 
 
 def test_a_second_driver_is_refused(bench: Bench) -> None:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from thawbench.cli import app
 from thawbench.errors import UserError
+from thawbench.slurm.glance import Glances
 from thawbench.suite.record_store import PACKED, RecordStore, published, read_packed, write_packed
 from thawbench.suite.records import Record
 
@@ -54,6 +55,16 @@ def test_a_compressed_file_in_the_folder_is_read_and_becomes_a_plain_one(tmp_pat
     store.compact()
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [PACKED]
     assert RecordStore(tmp_path).all() == some()
+
+
+def test_of_a_plain_and_a_compressed_file_the_plain_one_is_the_newer(tmp_path: Path) -> None:
+    """As after a `compact` that was killed before it removed the compressed one."""
+    old = some()
+    new = [replace(old[0], attempts=2), *old[1:]]
+    write_packed(tmp_path / f"{PACKED}.gz", old)
+    write_packed(tmp_path / PACKED, new)
+    assert RecordStore(tmp_path).all() == new
+    assert {found.attempts for found in Glances(tmp_path).all() if found.key == old[0].key} == {2}
 
 
 def test_a_damaged_single_file_is_set_aside_and_not_packed(tmp_path: Path) -> None:

@@ -202,6 +202,26 @@ def test_a_train_set_that_holds_the_tasks_test_rows_makes_a_cell_not_applicable(
     assert cell.reason == "pairs holds 3 of the 7 test rows of sts/one; adapt to another set"
 
 
+def test_a_read_out_may_not_be_fitted_on_the_tasks_test_rows_either(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thawbench.tasks.leaks._SHARED", {("a", "chain/a"): (3, 7)})
+    (cell,) = plan(profile, strategies=("still",), tasks=("chain/a",)).cells
+    assert [step.strategy.name for step in cell.adaptation.steps] == ["still", "readout"]
+    assert cell.reason == "a holds 3 of the 7 test rows of chain/a; adapt to another set"
+
+
+def test_what_learns_nothing_is_done_once_on_a_row_of_train_sets_or_where_others_have_learned(profile: str) -> None:
+    one, two = plan(profile, strategies=("still",), tasks=("sts/one", "sts/two:train=pairs+pairs")).cells
+    assert one.adaptation.key == two.adaptation.key
+    (cell,) = plan(profile, strategies=("still+shift",), tasks=("sts/one:train=pairs+pairs",)).cells
+    assert [step.strategy.name for step in cell.adaptation.steps] == ["still", "shift", "shift"]
+    (cell,) = plan(profile, strategies=("still+shift",), tasks=("chain/a+b",)).cells
+    assert [step.strategy.name for step in cell.adaptation.steps] == ["still", "shift", "readout", "shift", "readout"]
+    (cell,) = plan(profile, strategies=("still",), tasks=("chain/a+b",)).cells
+    assert [step.strategy.name for step in cell.adaptation.steps] == ["still", "readout", "still", "readout"]
+
+
 def test_a_task_that_asks_for_what_a_strategy_does_not_give_is_not_applicable(profile: str) -> None:
     (cell,) = plan(profile, strategies=("classes",), tasks=("sts/one",)).cells
 

@@ -2,11 +2,12 @@
 
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import FirstComponent, make_cell
+from fakes import FirstComponent, Shift, make_cell
 
 from thawbench.contracts import Scores
 from thawbench.errors import UserError
@@ -54,6 +55,17 @@ def test_a_cell_over_time_is_recorded_shown_red_and_run_again_and_the_next_one_r
     assert "timeout (attempt 1): OverTime: took more than 0.5 s" in trouble(late, {})
     again = Runner(tmp_path, (slow, quick), cell_timeout=0.5).run(slow)
     assert (again.cached, again.record.attempts) == (False, 2)
+
+
+def test_what_was_fitted_before_time_ran_out_is_not_fitted_again(tmp_path: Path) -> None:
+    slow = make_cell(Slow())
+    fits = Shift.fits
+    for _ in range(2):
+        assert Runner(tmp_path, (slow,), cell_timeout=0.5).run(slow).record.status == "timeout"
+    assert Shift.fits == fits + 1
+    assert Runner(tmp_path, (slow,)).run(replace(slow, task=FirstComponent())).record.status == "ok"
+    assert Shift.fits == fits + 1
+    assert [path for path in (tmp_path / "adaptations").iterdir() if path.is_dir()] == []
 
 
 @pytest.mark.parametrize("said", ["0", "-3", "soon"])

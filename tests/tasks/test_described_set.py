@@ -83,6 +83,40 @@ def test_groups_are_held_against_the_classes_of_a_file_that_names_none(tmp_path:
         described(tmp_path, f'file = "mine.csv"\ngroups = {groups}\n').splits()
 
 
+def test_classes_that_the_data_lists_are_renamed_and_dropped_with_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("1 star", "2 stars", "3 stars", "5 stars")
+    columns = {"text": ["a", "b", "c", "d"], "label": [0, 1, 2, 3]}
+    found = Table("there", columns, own=False, names={"label": names})
+    monkeypatch.setattr(described_set, "hub_table", lambda *asked: found)
+    toml = 'data = "a/b"\ndrop = ["3 stars"]\nrename = { "1 star" = "bad", "2 stars" = "bad" }\n'
+    splits = described(tmp_path, toml).splits()
+    assert splits.target == ClassTarget(("bad", "5 stars"))
+    assert [row.label for row in splits.test.rows] == ["bad", "bad", "5 stars"]
+
+
+def test_a_set_that_is_only_tested_on_has_the_classes_of_its_test_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table("there", {"text": ["a", "b"], "label": ["pos", "neg"]}, own=False)
+    monkeypatch.setattr(described_set, "hub_table", lambda *asked: table)
+    assert described(tmp_path, 'data = "c/d"\ntrain = ""\n').splits().target == ClassTarget(("neg", "pos"))
+
+
+@pytest.mark.parametrize(("label", "kind"), [(["a", "b"], "list"), ({"x": 1}, "dict")])
+def test_a_label_that_is_several_values_is_refused_with_its_row(tmp_path: Path, label: object, kind: str) -> None:
+    write_claims(tmp_path, [{"text": "a", "label": "x"}, {"text": "b", "label": label}, {"text": "c", "label": "y"}])
+    with pytest.raises(UserError, match=rf"row 2: the label .* is a {kind}; a row has one class, a text or a number"):
+        described(tmp_path, 'file = "rows.jsonl"\n').splits()
+
+
+def test_a_metric_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("text,label\na,cat\nb,dog\n")
+    with pytest.raises(UserError, match="metrics names one twice: accuracy, accuracy"):
+        described(tmp_path, 'file = "mine.csv"\nmetrics = ["accuracy", "accuracy"]\n')
+
+
 def test_scores_have_no_classes_to_drop(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,gold\na,1\n")
     with pytest.raises(UserError, match="drop goes with classes"):
