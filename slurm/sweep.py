@@ -189,7 +189,7 @@ class Driver:
 
     def _restate(self, cells: Sequence[Cell], known: dict[str, Glance]) -> None:
         """Record why cells are not applicable that have a record; a worker would take that for their answer."""
-        stale = [cell for cell in cells if self._missing(cell, known[cell.key])]
+        stale = tuple(cell for cell in cells if self._missing(cell, known[cell.key]))
         runner = Runner(self.folder.results, stale)
         for cell in stale:
             known[cell.key] = replace(known[cell.key], status=runner.run(cell).record.status, reason=cell.reason)

@@ -184,7 +184,7 @@ def test_a_cancelled_sweep_of_this_machine_starts_none_of_what_waits(
     wanted = asked(tmp_path, tiny_folder, "random_vectors", task=("sts/world",), seeds="3")
     driver = Driver(wanted, SweepOptions(cluster="local", array_parallelism=1, retries=1))
     driver.open()
-    monkeypatch.setattr(submit.submitit, "LocalExecutor", None)  # nothing may be started
+    monkeypatch.setattr("submitit.LocalExecutor", None)  # nothing may be started
     sent = Sent("x", "local", 2, 1.0, 5, 0.0)
     assert isinstance(driver.backend, submit.Local)
     driver.backend.start(sent, [tmp_path / "0", tmp_path / "1"], {})

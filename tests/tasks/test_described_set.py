@@ -87,8 +87,7 @@ def test_classes_that_the_data_lists_are_renamed_and_dropped_with_their_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("1 star", "2 stars", "3 stars", "5 stars")
-    columns = {"text": ["a", "b", "c", "d"], "label": [0, 1, 2, 3]}
-    found = Table("there", columns, own=False, names={"label": names})
+    found = Table("there", {"text": [*"abcd"], "label": [0, 1, 2, 3]}, own=False, names={"label": names})
     monkeypatch.setattr(described_set, "hub_table", lambda *asked: found)
     toml = 'data = "a/b"\ndrop = ["3 stars"]\nrename = { "1 star" = "bad", "2 stars" = "bad" }\n'
     splits = described(tmp_path, toml).splits()
