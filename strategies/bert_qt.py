@@ -16,6 +16,7 @@ from thawbench.strategies.adapted import AdaptedEncoder, VectorSource
 from thawbench.strategies.base import BaseStrategy, Learned
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.optimizer import Block
+from thawbench.strategies.precision import computing_in
 from thawbench.strategies.quick_thoughts import (
     QuickThoughtsSource,
     ReaderKind,
@@ -57,6 +58,8 @@ class BertQtConfig(UnlabelledConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.dropout is not None:
+            raise ValueError("dropout has no layer to act on: the encoder is frozen, and the readers have none")
         if self.dim < 2 or self.dim % 2 or not 0 < self.mask_rate <= 1:
             raise ValueError("dim must be even and at least 2, and mask_rate in (0, 1]")
 
@@ -119,8 +122,9 @@ class ConsecutiveSentences:
 
     def dev_score(self) -> float | None:
         """Minus the loss on the documents held out, the mean over batches."""
-        rng = generator(self._seed, "noise on dev")
-        return held_out_score(self._cut(self._dev), lambda batch: self._loss(batch, rng))
+        rng, info = generator(self._seed, "noise on dev"), self._encoder.info
+        with computing_in(info.precision, info.device):  # as in training
+            return held_out_score(self._cut(self._dev), lambda batch: self._loss(batch, rng))
 
     def _cut(self, documents: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
         """Batches of nearly one size; every one has neighbours in it."""

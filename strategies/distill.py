@@ -114,6 +114,10 @@ class _Student(Finetune):
         self._answers = torch.from_numpy(answers)
         self._labelled = labelled
 
+    def warm_start(self, start: AdaptedEncoder, data: TrainSet, head: Classifier) -> bool:
+        """As `Finetune`'s: from a read-out of the labelled rows, and not of the teacher's guesses."""
+        return super().warm_start(start, replace(data, labelled=data.labelled[: self._labelled]), head)
+
     def loss(self, head: Classifier, target: Target, answers: Answers) -> Tensor:
         """The batch's mean of a row's loss."""
         soft, known = self.config.soft, torch.from_numpy(answers.rows < self._labelled)

@@ -70,8 +70,8 @@ class Ebm(FrozenEbm):
             known = None  # on a chain of texts and pairs the last G reads the features of the others
         if known is not None and start.similarity != self.similarity:
             raise NotApplicableError(
-                f"the energy head that is there was trained for {start.similarity}, and ebm asks for "
-                f"{self.similarity}; give both one norm, as in frozen_ebm:norm=l2+ebm:norm=l2"
+                f"the energy head that is there is compared by {start.similarity}, and ebm asks for {self.similarity}; "
+                "let ebm follow frozen_ebm at once, both with one norm, as in frozen_ebm:norm=l2+ebm:norm=l2"
             )
         before = Body.of(below.source)
         body = before.copy(config.dropout)
@@ -128,11 +128,12 @@ def _width(below: AdaptedEncoder, items: Sequence[Input]) -> int:
 
 
 def _taken_apart(start: AdaptedEncoder, train_set: str) -> tuple[AdaptedEncoder, EnergyHead | None]:
-    """What lies below the start's G, with all of the start's heads, and G itself: that of the train set, else the last.
+    """What lies below the start's G, with all of the start's heads, and G itself.
 
-    G of another set may read other features, so that a classifier's own is never mistaken for the set's.
+    A G of texts is on top of the start, and later steps may have tuned what is below it, and it too. Gs of pairs'
+    features are with their classifiers: that of the train set, else the last, which may read other features.
     """
     known = start.head_models.get(train_set)
-    if isinstance(known, EnergyClassifier):
+    if start.source is None and isinstance(known, EnergyClassifier):
         return replace(known.start, head_models=start.head_models), known.head
     return below_head(start)

@@ -117,8 +117,8 @@ class Finetune(BaseStrategy):
         own = self.new_head(data, before, seeds, place)
         body = before.copy(self.config.dropout)
         warm = self.warm_start(start, data, own.module)
-        rows = sum(len(each.labelled) for each in (*data.earlier, data))
-        schedule = replace(self.schedule(rows, budget, 1 + len(data.earlier)), start_counts=warm)
+        earlier = [len(each.labelled) for each in data.earlier]
+        schedule = replace(self.schedule(len(data.labelled), budget, earlier), start_counts=warm)
         recipe = self.recipes[self.config.recipe]
         scale = 1.0 if recipe.head_lr is None or self.config.lr is not None else recipe.head_lr / recipe.lr
         with self.in_training(body, before, seeds, place) as network:
@@ -226,16 +226,18 @@ class Finetune(BaseStrategy):
             return head.items != "joint" and head.take_readout(learn_readout(start, data, refit=False))
         return isinstance(known, ClassifierHead) and head.take_weights(known.module)
 
-    def schedule(self, rows: int, budget: Budget, sets: int = 1) -> Schedule:
+    def schedule(self, rows: int, budget: Budget, earlier: Sequence[int] = ()) -> Schedule:
         """Length and rates for so many train rows: by the budget, else the configuration, else the recipe.
 
         Args:
-            sets: how many the rows are of; each of them alone would have the least number of steps.
+            earlier: the rows of each set that is learned along; each is cut into batches, and given the least number
+                of steps, as if it were alone.
         """
         config, recipe = self.config, self.recipes[self.config.recipe]
-        per_epoch = -(-rows // config.batch_size)
+        per_epoch = sum(-(-each // config.batch_size) for each in (rows, *earlier))
         asked = config.epochs if budget.epochs is None else budget.epochs
-        steps = max(recipe.epochs * per_epoch, recipe.least_steps * sets) if asked is None else asked * per_epoch
+        least = recipe.least_steps * (1 + len(earlier))
+        steps = max(recipe.epochs * per_epoch, least) if asked is None else asked * per_epoch
         return Schedule(
             lr=recipe.lr if config.lr is None else config.lr,
             steps=steps if budget.steps is None else budget.steps,

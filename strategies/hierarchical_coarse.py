@@ -22,6 +22,7 @@ from thawbench.registry import strategies
 from thawbench.strategies.adapted import AdaptedEncoder, Head
 from thawbench.strategies.base import Learned
 from thawbench.strategies.class_tree import ClassTree
+from thawbench.strategies.classifier import Classifier
 from thawbench.strategies.finetune import Finetune
 from thawbench.strategies.readout import with_head
 
@@ -58,6 +59,13 @@ class HierarchicalCoarse(Finetune):
         learned = super().learn(start, coarse, seeds=seeds, budget=budget, adapt=adapt)
         groups: list[Json] = [[name, group] for name, group in group_of.items()]
         return replace(learned, values={**learned.values, "groups": groups})
+
+    def warm_start(self, start: AdaptedEncoder, data: TrainSet, head: Classifier) -> bool:
+        """As `Finetune`'s: from the head that knew the groups before."""
+        known = start.head_models.get(data.name)
+        if isinstance(known, GroupHead):
+            start = with_head(start, data.name, known.head)
+        return super().warm_start(start, data, head)
 
     def restore(self, start: Adapted, state: State) -> AdaptedEncoder:
         """The start with the tuned weights, and the head."""

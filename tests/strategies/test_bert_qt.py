@@ -1,10 +1,13 @@
 """Quick-Thoughts over frozen states: its batches, its masking, and that it learns order from documents."""
 
+import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from thawbench.contracts import Adapted, Budget, Seeds, Strategy, TrainSet
 from thawbench.errors import NotApplicableError
@@ -45,6 +48,31 @@ def objective(start: AdaptedEncoder, documents: Any, config: BertQtConfig = CONF
     with seeded(0, "test"):
         readers = two_readers(config.reader, 32, config.dim)
     return ConsecutiveSentences(Body.of(start.source).encoder, readers, documents, config, 0)
+
+
+def test_dropout_has_nothing_to_act_on_and_is_refused() -> None:
+    with pytest.raises(ValueError, match="dropout has no layer to act on"):
+        BertQtConfig(dropout=0.1)
+
+
+def test_dev_is_read_in_the_precision_of_training(
+    tiny: AdaptedEncoder, stories: TrainSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = copy.copy(Body.of(tiny.source).encoder)
+    encoder.info = replace(encoder.info, precision="bfloat16")
+    with seeded(0, "test"):
+        aim = ConsecutiveSentences(encoder, two_readers("gru", 32, 16), stories.documents, CONFIG, 0)
+    seen = []
+    states = Encoder.token_states
+
+    def noted(asked: Encoder, ids: Any) -> Any:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return states(asked, ids)
+
+    monkeypatch.setattr(Encoder, "token_states", noted)
+    aim.dev_score()
+    assert seen
+    assert all(seen)
 
 
 @pytest.mark.parametrize(("reader", "self_score"), [("gru", "zero"), ("linear", "exclude")])

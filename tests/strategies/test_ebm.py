@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from thawbench.contracts import Budget, ClassTarget, FloatArray, Input, Labelled, Pair, Rows, Seeds, Strategy, TrainSet
 from thawbench.errors import NotApplicableError
@@ -13,6 +14,7 @@ from thawbench.strategies.ebm import Ebm, EbmConfig
 from thawbench.strategies.ebm_objective import EnergyOfPairs, Items
 from thawbench.strategies.energy_head import EnergyHead, HeadShape
 from thawbench.strategies.frozen_ebm import FrozenEbm, FrozenEbmConfig
+from thawbench.strategies.mlm import Mlm, MlmConfig
 from thawbench.strategies.pair_features import item_features
 from thawbench.strategies.pair_sampling import PairRows
 from thawbench.strategies.random_vectors import RandomSource
@@ -103,8 +105,20 @@ def test_it_goes_on_under_the_norm_that_g_was_trained_for_and_no_other(tiny: Ada
     before = FrozenEbm(config).fit(tiny, data, seeds=Seeds(), budget=Budget(), adapt=no_adapt)
 
     assert thaw(before, data, steps=0, norm="l2").similarity == before.similarity == "neg_l2"
-    with pytest.raises(NotApplicableError, match=r"trained for neg_l2, and ebm asks for neg_l1; give both one norm"):
+    with pytest.raises(NotApplicableError, match=r"compared by neg_l2, and ebm asks for neg_l1; let ebm follow"):
         thaw(before, data, steps=0)
+
+
+def test_what_other_steps_have_tuned_below_g_since_is_where_it_goes_on(tiny: AdaptedEncoder) -> None:
+    data = replace(label_set(), texts=tuple(TEXTS))
+    between = Mlm(MlmConfig(steps=3, lr=1e-3)).fit(
+        frozen(tiny, data), data, seeds=Seeds(), budget=Budget(), adapt=no_adapt
+    )
+    after = thaw(between, data, steps=0)
+    bare, tuned, left = (Body.of(each.source).encoder.model.state_dict() for each in (tiny, between, after))
+    assert any(not torch.equal(tuned[name], weight) for name, weight in bare.items())
+    assert all(torch.equal(left[name], weight) for name, weight in tuned.items())
+    np.testing.assert_array_equal(after.encode(TEXTS), between.encode(TEXTS))
 
 
 def test_alone_it_begins_with_a_g_of_its_own_and_lowers_its_loss(tiny: AdaptedEncoder) -> None:

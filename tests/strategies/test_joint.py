@@ -52,7 +52,7 @@ def test_its_epochs_are_as_long_as_all_sets_together(tiny: AdaptedEncoder) -> No
     rows = sum(len(data.labelled) for data in _by_name().values())
 
     assert rows == 6 + 6 + 16
-    assert len(made.trace) == 2 * 7
+    assert len(made.trace) == 2 * (2 + 2 + 4)  # no batch is of two sets
     assert {name for name in made.trace[0].gradient_norm if name.startswith("head")} <= {
         "head",
         "head.moods",
@@ -61,8 +61,9 @@ def test_its_epochs_are_as_long_as_all_sets_together(tiny: AdaptedEncoder) -> No
 
 
 def test_small_sets_are_run_through_as_often_as_each_would_be_alone() -> None:
-    assert [Joint().schedule(16 * sets, Budget(), sets).steps for sets in (1, 2, 3)] == [60, 120, 180]
-    assert [Joint().schedule(160 * sets, Budget(), sets).steps for sets in (1, 2)] == [100, 200]
+    assert [Joint().schedule(16, Budget(), [16] * earlier).steps for earlier in (0, 1, 2)] == [60, 120, 180]
+    assert [Joint().schedule(160, Budget(), [160] * earlier).steps for earlier in (0, 1)] == [100, 200]
+    assert Joint().schedule(17, Budget(epochs=1), [17]).steps == 4
 
 
 def lessons(tiny: AdaptedEncoder) -> _AllAtOnce:

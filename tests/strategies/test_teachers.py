@@ -30,6 +30,7 @@ from thawbench.strategies.distill import DistillConfig, soft_loss
 from thawbench.strategies.encoder import Encoder
 from thawbench.strategies.finetune import Finetune
 from thawbench.strategies.pool_sample import pool_sample
+from thawbench.strategies.readout import learn_readout
 from thawbench.strategies.self_training import SelfTrainingConfig, believed
 
 NOUNS = ("the cat", "a dog", "the film", "the plot", "a wing", "the rug")
@@ -229,6 +230,21 @@ def test_pairs_are_distilled_on_their_rows_alone(tiny: AdaptedEncoder, learnt: L
 
     assert [len(seen.labelled) for seen in learnt] == [16, 16]
     assert student.predict([row.input for row in data.labelled], "moods").shape == (16, 2)
+
+
+def test_a_student_s_head_begins_at_a_read_out_of_the_labelled_rows_alone(
+    tiny: AdaptedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def noted(start: AdaptedEncoder, data: TrainSet, *, refit: bool) -> Any:
+        seen.append(len(data.labelled))
+        return learn_readout(start, data, refit=refit)
+
+    monkeypatch.setattr("thawbench.strategies.finetune.learn_readout", noted)
+    data = moods()
+    fit("distill", fit("setfit", tiny, data, max_steps=2), data, epochs=1)
+    assert seen == [len(data.labelled)] * 2  # the teacher's and the student's
 
 
 @pytest.mark.parametrize("target", [MOODS, SCORES], ids=["classes", "score"])
