@@ -120,11 +120,11 @@ def test_who_knows_groups_goes_on_from_the_groups_head_and_without_groups_as_fin
     first = fit("hierarchical_coarse", tiny, kinds(), budget=LEARNT, lr=2e-3)
     second = fit("hierarchical_coarse", first, kinds(), budget=Budget(steps=0))
     assert np.array_equal(second.predict(TEXTS, "kinds"), first.predict(TEXTS, "kinds"))
-    twice = [
+    plain, coarse = (
         fit(name, fit(name, tiny, moods(), budget=Budget(steps=3)), moods(), budget=Budget(steps=3))
         for name in ("finetune", "hierarchical_coarse")
-    ]
-    assert np.array_equal(*[made.predict(TEXTS, "moods") for made in twice])
+    )
+    assert np.array_equal(plain.predict(TEXTS, "moods"), coarse.predict(TEXTS, "moods"))
 
 
 def test_a_head_does_not_take_weights_that_stand_for_another_tree(tiny: AdaptedEncoder) -> None:
