@@ -43,12 +43,14 @@ def by_backbone(records: Sequence[Record]) -> list[list[Record]]:
 
 
 def refuse_mixed_tasks(records: Sequence[Record]) -> None:
-    """Every task in one version, of one data set at one revision.
+    """Every task in one version, of one data set at one revision; and every family, whose tasks share a mean.
 
     Raises:
         UserError: it is not so; all such tasks are listed, with what differs.
     """
     _refuse("task", [(record.task, record, record.cell["task"]) for record in records])
+    versions = [(record.family, record, {"version": record.cell["task"]["version"]}) for record in records]
+    _refuse("family of tasks", versions)
 
 
 def refuse_mixed_train_sets(records: Sequence[Record]) -> None:

@@ -98,7 +98,8 @@ def resolve_backbone(spec: Spec | str, *, precision: str = "auto", device: str =
         device=where,
     )
     _check(info, config)
-    _warn_of_unread_modules(folder, spec.name)
+    _refuse_adapter(folder, spec.name)
+    _warn_of_what_is_unread(folder, spec.name)
     return info
 
 
@@ -203,9 +204,12 @@ def _positions(config: PretrainedConfig) -> int | None:
 
 
 def _declared_max_length(folder: Path, config: PretrainedConfig) -> int:
-    declared = _json(folder / "sentence_bert_config.json").get("max_seq_length")
+    file = folder / "sentence_bert_config.json"
+    declared = _json(file).get("max_seq_length")
     if declared is not None:
-        return int(declared)
+        if type(declared) is not int or declared < 1:
+            raise UserError(f"{file}: max_seq_length is {declared!r}, no number of tokens; choose with max_length=256")
+        return declared
     limits = [_json(folder / "tokenizer_config.json").get("model_max_length"), _positions(config), _DEFAULT_MAX_LENGTH]
     return int(min(limit for limit in limits if limit is not None))
 
@@ -228,12 +232,30 @@ def _declared_pooling(folder: Path) -> Pooling:
     return readings[chosen[0]]
 
 
-def _warn_of_unread_modules(folder: Path, name: str) -> None:
-    modules = folder / "modules.json"
-    listed = json.loads(modules.read_text()) if modules.is_file() else []
-    unread = [kind for module in listed if (kind := module["type"].rpartition(".")[2]) not in _KNOWN_MODULES]
+def _warn_of_what_is_unread(folder: Path, name: str) -> None:
+    """Of what sentence-transformers would do with the model, and we do not."""
+    listed = _read_json(folder / "modules.json") or []
+    if not isinstance(listed, list) or not all(isinstance(each, dict) and "type" in each for each in listed):
+        raise UserError(f"{folder / 'modules.json'} is no list of modules with their types")
+    unread = [kind for each in listed if (kind := str(each["type"]).rpartition(".")[2]) not in _KNOWN_MODULES]
     if unread:
         _log.warning("backbone %s: its %s is not applied; vectors are the pooled ones", name, ", ".join(unread))
+    declared = _json(folder / "config_sentence_transformers.json")
+    if (similarity := declared.get("similarity_fn_name")) not in (None, "cosine"):
+        _log.warning("backbone %s: it declares %s, and its vectors are compared by cosine here", name, similarity)
+    if prompt := declared.get("default_prompt_name"):
+        _log.warning("backbone %s: its default prompt %s is not put before texts", name, prompt)
+    if _json(folder / "sentence_bert_config.json").get("do_lower_case") is True:
+        _log.warning("backbone %s: texts are not lowered before its tokenizer, which do_lower_case asks for", name)
+
+
+def _refuse_adapter(folder: Path, name: str) -> None:
+    """An adapter would be put onto the weights as they are loaded, and the hash would not know."""
+    if (folder / "adapter_config.json").is_file():
+        raise UserError(
+            f"backbone {name} has an adapter beside its weights ({folder / 'adapter_config.json'}); merge it into "
+            "model.safetensors (peft: merge_and_unload), or take it out of the folder"
+        )
 
 
 def _canonical(name: str, options: BackboneOptions) -> str:
@@ -270,15 +292,22 @@ def _file_hash(file: Path) -> str:
 
 def _json(file: Path) -> dict[str, Any]:
     """A JSON object, empty if the file is not there."""
-    if not file.is_file():
+    read = _read_json(file)
+    if read is None:
         return {}
-    try:
-        read = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{file} is not JSON: {error}") from None
     if not isinstance(read, dict):
         raise UserError(f"{file} holds no JSON object")
     return read
+
+
+def _read_json(file: Path) -> Any:
+    """What a JSON file holds; None if it is not there."""
+    if not file.is_file():
+        return None
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{file} is not JSON: {error}") from None
 
 
 def _first_line(error: Exception) -> str:

@@ -1,9 +1,10 @@
 """Weights from the Hugging Face Hub: the files that an encoder needs, at a commit, and never a pickle."""
 
+import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import huggingface_hub
@@ -23,7 +24,10 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined]
     enable_progress_bars,
 )
 
+from thawbench.cache import cache_folder
 from thawbench.errors import DataUnavailableError, UserError
+
+_log = logging.getLogger(__name__)
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -40,6 +44,7 @@ _WANTED = [
     "config.json",
     "modules.json",
     "sentence_bert_config.json",
+    "config_sentence_transformers.json",
     "1_Pooling/config.json",
     "model.safetensors",
     "model.safetensors.index.json",
@@ -56,14 +61,16 @@ _HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
 def fetch(repo: str, revision: str | None) -> tuple[Path, str]:
     """The local folder with a repository's files, and the commit that they are of.
 
-    A commit that was fetched before is not asked for again; without a Hub, neither is a branch.
+    A commit that was fetched here before is not asked for again. Without a Hub what its own cache has must do, of which
+    somebody else may have left out the files that say how the model pools.
 
     Raises:
         UserError: there is no such repository or revision, or it has no safetensors weights.
         DataUnavailableError: the Hub cannot be reached, or does not let us in.
     """
-    if revision is not None and _COMMIT.fullmatch(revision) and (folder := _kept(repo, revision)):
-        return folder, revision
+    pinned = revision is not None and bool(_COMMIT.fullmatch(revision))
+    if pinned and _mark(repo, str(revision)).is_file() and (folder := _kept(repo, revision)):
+        return folder, str(revision)
     name = f"{repo}@{revision}" if revision else repo
     endpoint = huggingface_hub.constants.ENDPOINT
     try:
@@ -75,7 +82,9 @@ def fetch(repo: str, revision: str | None) -> tuple[Path, str]:
         if not any("/" not in file and file.endswith(".safetensors") for file in files):
             raise no_safetensors(name, files)
         with _quiet_unless_watched():
-            return Path(snapshot_download(repo, revision=commit, allow_patterns=_WANTED)), commit
+            folder = Path(snapshot_download(repo, revision=commit, allow_patterns=_WANTED))
+        _remember(_mark(repo, commit))
+        return folder, commit
     except HFValidationError as error:
         raise UserError(f"backbone {name!r} is no id of the Hub: {error}") from None
     except RevisionNotFoundError:
@@ -89,16 +98,33 @@ def fetch(repo: str, revision: str | None) -> tuple[Path, str]:
             f"no backbone {repo!r} at {endpoint}: check its spelling, or set HF_TOKEN if it is private"
         ) from None
     except (_HTTP_ERROR, OfflineModeIsEnabled, LocalEntryNotFoundError, OSError) as error:
-        if folder := _kept(repo, revision):
-            return folder, folder.name
+        if found := _kept(repo, revision):
+            if not _mark(repo, found.name).is_file():
+                _log.warning(
+                    "backbone %s comes from a cache that Thawbench did not fill, and %s cannot be asked; if its files "
+                    "lack what says how it pools and how much it reads, name it: %s:pooling=cls,max_length=256",
+                    name, endpoint, name,
+                )  # fmt: skip
+            return found, found.name
         raise DataUnavailableError(
             f"the weights of {name} cannot be had from {endpoint} ({_reason(error)}); set HF_ENDPOINT to a mirror "
             "that can be reached, give a local folder, or use `--backbone embedded`"
         ) from None
 
 
+def _mark(repo: str, commit: str) -> Path:
+    """There once all that is wanted of a commit has been fetched."""
+    return cache_folder() / "hub" / f"{repo.replace('/', '--')}@{commit}"
+
+
+def _remember(mark: Path) -> None:
+    with suppress(OSError):  # it is asked for again then
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
 def _kept(repo: str, revision: str | None) -> Path | None:
-    """A whole copy in the local cache of the Hub, if there is one."""
+    """A copy with weights in the local cache of the Hub, if there is one."""
     try:
         folder = Path(snapshot_download(repo, revision=revision, allow_patterns=_WANTED, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError, OSError):

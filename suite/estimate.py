@@ -103,7 +103,10 @@ class Costs:
             for group in _fits_like(step["strategy"], step["config"], train, budget):
                 self._fits[group].add(share, length)
         # a fit that was done before was not waited for again, nor were vectors that were cached
-        waited = usage.wall_s - usage.fit_s if usage.wall_s >= usage.fit_s else usage.wall_s
+        took = usage.encode_s + usage.evaluate_s
+        waited = usage.wall_s - usage.fit_s
+        if waited < took:
+            waited = min(usage.wall_s, took) if took else usage.wall_s
         for group in _measured_like(record.strategy, record.task, record.family):
             self._measured[group].add(waited, 1)
 

@@ -54,13 +54,13 @@ def write_mteb_results(results: Path, out: Path) -> Given:
         if record.family in _TYPES and record.status == "ok"
     ]
     places, left_out = _places(records)
-    wanted = [record for record in records if _task(record) in places]
+    wanted = [record for record in records if _data(record) in places]
     if not wanted:
         why = "; ".join(left_out) or f"there are none of {' or '.join(_TYPES)}"
         raise UserError(f"no record in {results} can be a result file of MTEB: {why}")
     try:
         for record in wanted:
-            _write(record, places[_task(record)], out)
+            _write(record, places[_data(record)], out)
     except OSError as error:
         raise UserError(f"{out} cannot be written ({error.strerror}); choose another folder") from None
     return Given(len(wanted), left_out)
@@ -83,11 +83,16 @@ def _task(record: Record) -> str:
     return str(record.cell["task"]["name"])
 
 
-def _places(records: Sequence[Record]) -> tuple[dict[str, _Place], tuple[str, ...]]:
+def _data(record: Record) -> tuple[str, str]:
+    """The task, and the revision of its data: records of another may lie in the same folder."""
+    return _task(record), str(record.cell["task"]["revision"])
+
+
+def _places(records: Sequence[Record]) -> tuple[dict[tuple[str, str], _Place], tuple[str, ...]]:
     places, left_out = {}, []
-    for name, record in {_task(record): record for record in records}.items():
+    for data, record in {_data(record): record for record in records}.items():
         try:
-            places[name] = _place(record)
+            places[data] = _place(record)
         except UserError as error:
             left_out.append(str(error).partition(";")[0])  # without all that MTEB has
     return places, tuple(sorted(left_out))
@@ -100,9 +105,12 @@ def _place(record: Record) -> _Place:
         raise UserError(f"{name} is MTEB's task on other data: revision {revision}, not {task.metadata.revision}")
     if len(task.eval_splits) != 1 or len(task.hf_subsets) != 1:
         raise UserError(f"{name} has several splits or subsets, of which a record holds the mean alone")
+    main = task.metadata.main_score
+    if all(metric.name != main or metric.value is None for metric in record.metrics):
+        raise UserError(f"{name} is ranked by {main} in MTEB, which is not among what is measured here")
     (split,), (subset,) = task.eval_splits, task.hf_subsets
     languages = task.metadata.hf_subsets_to_langscripts[subset]
-    return _Place(split, subset, tuple(languages), task.metadata.main_score, revision)
+    return _Place(split, subset, tuple(languages), main, revision)
 
 
 def _write(record: Record, place: _Place, out: Path) -> None:

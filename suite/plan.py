@@ -24,6 +24,7 @@ from thawbench.names import (
 from thawbench.registry import strategies as registered
 from thawbench.strategies.backbone import resolve_backbone
 from thawbench.strategies.backbone_info import BackboneInfo
+from thawbench.strategies.base import BaseStrategy
 from thawbench.strategies.plugin import load_strategy_file
 from thawbench.strategies.readout_step import ReadoutStep
 from thawbench.strategies.rows import NAMED_ROWS
@@ -181,9 +182,16 @@ def _expand(text: str) -> list[_Row]:
     path, options = strategy_file(text)
     if path:
         name, version = load_strategy_file(path)
+        version += _inherited(registered.get(name))
         first, *others = parse_strategies(name + options)
         return [_Row((first, *others), (version, *_built_in(tuple(others)).versions))]
     return [_built_in(parse_strategies(text))]
+
+
+def _inherited(kind: type[Strategy]) -> str:
+    """What a file's version has behind it: that of the built-in strategy which its own derives from, as `+3`."""
+    owner = next(base for base in kind.__mro__ if "version" in vars(base))
+    return "" if owner in (kind, BaseStrategy) else f"+{kind.version}"
 
 
 def chosen_strategies(asked: Iterable[str]) -> list[Strategy]:

@@ -5,7 +5,7 @@ round, so that no cache answers.
 """
 
 import itertools
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,32 +21,31 @@ from thawbench.suite.session import prepare
 
 pytestmark = pytest.mark.speed
 
-_ROUND = itertools.count()
-
 
 def _texts(count: int, words: int) -> list[str]:
     """Texts that no cache has seen, of about `words` words each."""
-    generator = np.random.default_rng(next(_ROUND))
+    generator = np.random.default_rng()
     lengths = generator.integers(words // 2, words * 3 // 2 + 1, count)
     return [" ".join(map(str, generator.integers(0, 1000, length))) for length in lengths]
 
 
 @pytest.fixture(scope="module")
-def backbone(options: Settings) -> Adapted:
-    """The encoder that the options name."""
+def cold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of its own, empty."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("THAWBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def backbone(options: Settings, cold: None) -> Adapted:
+    """The encoder that the options name; it finds its cache as it is loaded."""
     prepare(options.threads)
     name = options.backbone or load_profile(options.profile).backbone
     info = resolve_backbone(parse_backbone(name), precision=options.precision, device=options.device)
     return load_backbone(info)
 
 
-@pytest.fixture
-def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A cache of its own, empty."""
-    monkeypatch.setenv("THAWBENCH_CACHE", str(tmp_path))
-
-
-@pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize(("count", "words"), [(512, 12), (128, 200)], ids=["sentences", "abstracts"])
 def test_encode(benchmark: Any, backbone: Adapted, count: int, words: int) -> None:
     backbone.encode(_texts(32, words))
@@ -57,7 +56,6 @@ def test_encode(benchmark: Any, backbone: Adapted, count: int, words: int) -> No
     assert np.isfinite(vectors).all()
 
 
-@pytest.mark.usefixtures("cold")
 def test_fit(benchmark: Any, backbone: Adapted, strategy: Strategy) -> None:
     def adapt(other: Strategy, seeds: Seeds) -> Adapted:
         return other.fit(backbone, _train_set(), seeds=seeds, budget=Budget(), adapt=adapt)

@@ -40,9 +40,10 @@ def sweep(
 ) -> None:
     """Send the matrix, or a part of it, to a SLURM cluster; the same command again sends what is missing.
 
-    It takes what `run` takes. What the cluster is asked for may also stand in the table `[slurm]` of a file
-    `thawbench.toml` where the command is given, with the options' names as keys. Records come into the results folder
-    as cells end; `thawbench status`, `logs`, `retry` and `cancel` look after them. Exit code 1 if a cell failed.
+    It takes what `run` takes, but for `--fresh` and `--cell-timeout`. What the cluster is asked for may also stand in
+    the table `[slurm]` of a file `thawbench.toml` where the command is given, with the options' names as keys. Records
+    come into the results folder as cells end; `thawbench status`, `logs`, `retry` and `cancel` look after them. Exit
+    code 1 if a cell failed.
 
     `thawbench sweep --profile served --seeds 5 --partition cpu --time 120 --threads 4`
 

@@ -35,7 +35,11 @@ def run(values: dict[str, Any]) -> None:
 @app.command(rich_help_panel=PANEL)
 @takes_options(*_LEFT_OUT_OF_PLAN)
 def plan(values: dict[str, Any]) -> None:
-    """Show what `run` would do: the cells, how many are done, which adaptations they share."""
+    """Show what `run` would do: the cells, how many are done, which adaptations they share.
+
+    It takes what `run` takes but for what changes no cell: `--threads`, `--fresh`, `--cell-timeout`,
+    `--keep-checkpoints`.
+    """
     from thawbench.suite.live import show_plan
 
     show_plan(settings(values), Console())

@@ -196,6 +196,11 @@ def test_two_versions_of_one_strategy_are_refused_even_on_two_tasks() -> None:
         build_board([make_record(task="sts/STS12"), make_record(task="sts/STS13", version="2")])
 
 
+def test_two_versions_of_one_family_are_refused_even_on_two_tasks() -> None:
+    with pytest.raises(UserError, match=r"one family of tasks.*sts differs in version \(records \w+, \w+\)"):
+        build_board([make_record(task="sts/STS12"), make_record(task="sts/STS13", task_version=2)])
+
+
 def test_two_versions_of_one_train_set_are_refused_whoever_learned_from_them() -> None:
     other = make_record("b")
     steps = [{**step, "train": {**step["train"], "version": 2}} for step in other.cell["adaptation"]["steps"]]

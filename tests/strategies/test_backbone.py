@@ -167,6 +167,32 @@ def test_a_pooling_that_is_none_of_ours_must_be_chosen(copy: Path) -> None:
     assert resolve_backbone(f"{copy}:pooling=cls").pooling == "cls"
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("modules.json", "{", "modules.json is not JSON"),
+        ("modules.json", '{"a": 1}', "modules.json is no list of modules with their types"),
+        ("sentence_bert_config.json", '{"max_seq_length": "long"}', "max_seq_length is 'long', no number of tokens"),
+        ("adapter_config.json", "{}", "has an adapter beside its weights .* merge it into model.safetensors"),
+    ],
+)
+def test_what_a_folder_says_and_cannot_mean_is_one_line(copy: Path, file: str, content: str, told: str) -> None:
+    (copy / file).write_text(content)
+    with pytest.raises(UserError, match=told):
+        resolve_backbone(str(copy))
+
+
+def test_what_sentence_transformers_would_do_and_we_do_not_is_said(
+    copy: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    declared = {"similarity_fn_name": "dot", "default_prompt_name": "query"}
+    (copy / "config_sentence_transformers.json").write_text(json.dumps(declared))
+    (copy / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": True}))
+    resolve_backbone(str(copy))
+    for told in ("it declares dot, and its vectors are compared by cosine", "prompt query is not put", "do_lower_case"):
+        assert told in caplog.text
+
+
 def test_positions_of_roberta_count_from_two(copy: Path) -> None:
     config = json.loads((copy / "config.json").read_text())
     roberta = {"model_type": "roberta", "max_position_embeddings": 34, "pad_token_id": 1}

@@ -57,6 +57,13 @@ def test_the_same_fit_and_task_are_expected_to_take_what_they_took_in_the_mean(f
     assert known.measurement(on("pairs@100", task="fake/other")).value == 1.0
 
 
+def test_a_fit_that_was_there_is_not_taken_off_a_measurement_that_took_longer(folder: Path) -> None:
+    took = {"fit_s": 10.0, "encode_s": 12.0, "evaluate_s": 1.0}
+    walls = (23.0, 13.0, 13.0)  # one fit serves three cells
+    known = costs(recorded(on("pairs@100", seed=at), folder, wall_s=wall, **took) for at, wall in enumerate(walls))
+    assert known.measurement(on("pairs@100", seed=3)).value == 13.0
+
+
 @pytest.mark.parametrize(
     ("train", "by", "seconds"),
     [

@@ -95,6 +95,30 @@ def test_what_mteb_does_not_have_and_what_a_record_does_not_tell_apart_is_left_o
     assert unknown.startswith("unknown task of ir 'world'")
 
 
+def test_records_on_other_data_stand_apart_from_those_on_mteb_s_own(tmp_path: Path) -> None:
+    for at in range(6):  # whichever comes first
+        results = filled(
+            tmp_path / f"results{at}",
+            scored("frozen", "ir/SciFact", 0.7),
+            scored(f"old{at}", "ir/SciFact", 0.1, revision="old"),
+        )
+        given = write_mteb_results(results, tmp_path / f"out{at}")
+        assert given.files == 1
+        (written,) = (tmp_path / f"out{at}").rglob("SciFact.json")
+        assert '"main_score": 0.7' in written.read_text()
+        assert "revision old, not" in given.left_out[0]
+
+
+def test_a_task_whose_main_score_is_not_measured_here_is_left_out(tmp_path: Path) -> None:
+    revision = find("LIMITSmallRetrieval", "Retrieval", "ir").metadata.revision
+    limit = scored("frozen", "ir/LIMITSmallRetrieval", 0.7, revision=revision)
+    given = write_mteb_results(
+        filled(tmp_path / "results", limit, scored("frozen", "sts/STS12", 0.7)), tmp_path / "out"
+    )
+    assert given.files == 1
+    assert "is ranked by recall_at_2 in MTEB" in given.left_out[0]
+
+
 def test_where_nothing_is_left_to_write_it_says_why(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="can be a result file of MTEB: there are none of sts or ir"):
         write_mteb_results(filled(tmp_path / "a", make_record("frozen", "fewshot/sst2@20")), tmp_path / "out")

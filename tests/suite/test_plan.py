@@ -358,6 +358,23 @@ def test_a_file_may_stand_first_in_a_row(profile: str, tmp_path: Path, folder: s
     assert [len(step.version) for step in cell.adaptation.steps] == [64, 1]  # the file's SHA-256, and a number
 
 
+def test_a_file_that_derives_from_a_built_in_strategy_is_of_its_version_too(profile: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from thawbench.registry import strategies\n"
+        "from thawbench.strategies.finetune import Finetune\n"
+        '@strategies.register("of_mine")\n'
+        "class OfMine(Finetune):\n"
+        "    pass\n"
+    )
+    try:
+        (cell,) = plan(profile, strategies=(str(file),), tasks=("chain/a",)).cells
+    finally:
+        strategies.unregister("of_mine")
+
+    assert cell.adaptation.steps[0].version.split("+")[1] == str(strategies.get("finetune").version)
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
