@@ -66,7 +66,7 @@ def build_board(records: Sequence[Record], references: Sequence[Reference] = ())
         references: published scores to stand beside them.
 
     Raises:
-        UserError: there are none, or they mix versions of one task, one strategy or one library.
+        UserError: there are none, or they mix versions of one task, family, train set, strategy or library.
     """
     if not records:
         raise UserError("there are no records to show; make some: pytest suite/ --strategy=frozen")

@@ -54,7 +54,7 @@ class Measured:
         effect: turned so that more of it speaks for the claim; None of too little.
         why: what there is too little of.
         lines: what the effect is of.
-        used: the keys of the records behind it.
+        used: the keys of the records of the cells behind it.
     """
 
     effect: Effect | None

@@ -190,7 +190,7 @@ class Driver:
     def _restate(self, cells: Sequence[Cell], known: dict[str, Glance]) -> None:
         """Record why cells are not applicable that have a record; a worker would take that for their answer."""
         stale = tuple(cell for cell in cells if self._missing(cell, known[cell.key]))
-        runner = Runner(self.folder.results, stale)
+        runner = Runner(self.folder.results, stale, keep_checkpoints=True)  # others may need what they share
         for cell in stale:
             known[cell.key] = replace(known[cell.key], status=runner.run(cell).record.status, reason=cell.reason)
 

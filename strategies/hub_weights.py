@@ -1,5 +1,6 @@
 """Weights from the Hugging Face Hub: the files that an encoder needs, at a commit, and never a pickle."""
 
+import hashlib
 import logging
 import re
 import sys
@@ -71,6 +72,15 @@ def fetch(repo: str, revision: str | None) -> tuple[Path, str]:
     pinned = revision is not None and bool(_COMMIT.fullmatch(revision))
     if pinned and _mark(repo, str(revision)).is_file() and (folder := _kept(repo, revision)):
         return folder, str(revision)
+    try:
+        return _asked_for(repo, revision)
+    except (UserError, DataUnavailableError):
+        if pinned and (folder := _kept(repo, revision)):  # whatever has become of the repository
+            return _as_it_is(repo, folder)
+        raise
+
+
+def _asked_for(repo: str, revision: str | None) -> tuple[Path, str]:
     name = f"{repo}@{revision}" if revision else repo
     endpoint = huggingface_hub.constants.ENDPOINT
     try:
@@ -99,22 +109,29 @@ def fetch(repo: str, revision: str | None) -> tuple[Path, str]:
         ) from None
     except (_HTTP_ERROR, OfflineModeIsEnabled, LocalEntryNotFoundError, OSError) as error:
         if found := _kept(repo, revision):
-            if not _mark(repo, found.name).is_file():
-                _log.warning(
-                    "backbone %s comes from a cache that Thawbench did not fill, and %s cannot be asked; if its files "
-                    "lack what says how it pools and how much it reads, name it: %s:pooling=cls,max_length=256",
-                    name, endpoint, name,
-                )  # fmt: skip
-            return found, found.name
+            return _as_it_is(repo, found)
         raise DataUnavailableError(
             f"the weights of {name} cannot be had from {endpoint} ({_reason(error)}); set HF_ENDPOINT to a mirror "
             "that can be reached, give a local folder, or use `--backbone embedded`"
         ) from None
 
 
+def _as_it_is(repo: str, folder: Path) -> tuple[Path, str]:
+    """A copy that nobody can be asked to complete, and its commit."""
+    if not _mark(repo, folder.name).is_file():
+        _log.warning(
+            "backbone %s is taken from the Hub's cache as it is, where files may lack that say how it pools and how "
+            "much it reads; to be sure, name that: %s:pooling=cls,max_length=256",
+            repo, repo,
+        )  # fmt: skip
+    return folder, folder.name
+
+
 def _mark(repo: str, commit: str) -> Path:
-    """There once all that is wanted of a commit has been fetched."""
-    return cache_folder() / "hub" / f"{repo.replace('/', '--')}@{commit}"
+    """There once all that is wanted of a commit has been fetched into this cache of the Hub's."""
+    wanted = repr((huggingface_hub.constants.HF_HUB_CACHE, _WANTED))
+    cache = hashlib.sha256(wanted.encode()).hexdigest()[:12]
+    return cache_folder() / "hub" / cache / f"{repo.replace('/', '--')}@{commit}"
 
 
 def _remember(mark: Path) -> None:

@@ -102,7 +102,7 @@ class Costs:
             length = steps_of(train, step["config"], budget["steps"], budget["epochs"])
             for group in _fits_like(step["strategy"], step["config"], train, budget):
                 self._fits[group].add(share, length)
-        # a fit that was done before was not waited for again, nor were vectors that were cached
+        # a fit that was done before was not waited for again; of vectors that were cached what they took is expected
         took = usage.encode_s + usage.evaluate_s
         waited = usage.wall_s - usage.fit_s
         if waited < took:

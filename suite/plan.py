@@ -190,8 +190,9 @@ def _expand(text: str) -> list[_Row]:
 
 def _inherited(kind: type[Strategy]) -> str:
     """What a file's version has behind it: that of the built-in strategy which its own derives from, as `+3`."""
-    owner = next(base for base in kind.__mro__ if "version" in vars(base))
-    return "" if owner in (kind, BaseStrategy) else f"+{kind.version}"
+    others = (base for base in kind.__mro__ if "version" in vars(base) and base.__module__ != kind.__module__)
+    owner = next(others, BaseStrategy)
+    return "" if owner is BaseStrategy else f"+{vars(owner)['version']}"
 
 
 def chosen_strategies(asked: Iterable[str]) -> list[Strategy]:
@@ -332,8 +333,8 @@ def _way(
             if own is None and strategy.fits_on_corpus and task.corpus:
                 own = task.corpus
             info = _info(own or train, infos) if strategy.consumes else None
-            if info is None and position > 0 and (len(row.specs) > 1 or not follows):
-                continue  # it learns nothing, and again would undo what the others have learned since
+            if info is None and position > 0 and (spec is not row.specs[-1] or (not follows and len(row.specs) == 1)):
+                continue  # it learns nothing, and again would undo what those behind it have learned since
             reason = reason or _lacking(strategy, info) or (_lost(row, spec) if len(chain) > 1 else "")
             reason = reason or (leak(task.name, info.name) if info else "")
             steps.append(_step(strategy, version, info, seeds, budget))

@@ -212,15 +212,3 @@ def test_crossed_seeds_have_no_interval_and_paired_ones_or_a_fixed_stream_do() -
     assert only(fixed).interval == t_interval(summarise([0.1, 0.2, 0.4]))
     paired = [make_record("a", value=score, crossed=Seeds(seed, seed, seed)) for seed, score in enumerate((0.1, 0.2))]
     assert only(paired).interval == t_interval(summarise([0.1, 0.2]))
-
-
-def test_runs_that_share_a_sample_were_covered_too_seldom_by_an_interval_over_all_of_them() -> None:
-    generator = np.random.default_rng(0)
-    held = 0
-    for _ in range(400):
-        sample, init = generator.normal(size=(5, 1)), 0.5 * generator.normal(size=(1, 3))
-        table = sample + init + 0.3 * generator.normal(size=(5, 3))
-        naive = t_interval(summarise(table.ravel().tolist()))
-        assert naive is not None
-        held += naive.low <= 0 <= naive.high
-    assert held < 320  # of 380

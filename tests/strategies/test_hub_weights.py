@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
+from thawbench.errors import UserError
 from thawbench.strategies import hub_weights
 
 REPO, COMMIT = "org/enc", "a" * 40
@@ -70,4 +71,24 @@ def test_without_a_hub_such_a_cache_is_taken_with_a_warning(
     hub.reachable = False
     with caplog.at_level(logging.WARNING):
         assert hub_weights.fetch(REPO, COMMIT) == (hub.snapshot, COMMIT)
-    assert "comes from a cache that Thawbench did not fill" in caplog.text
+    assert "is taken from the Hub's cache as it is" in caplog.text
+
+
+def test_a_pinned_commit_outlives_its_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = served(tmp_path, monkeypatch, "config.json", "model.safetensors")
+
+    def gone(repo: str, **given: Any) -> SimpleNamespace:
+        raise UserError(f"no backbone {repo}")
+
+    monkeypatch.setattr(hub, "model_info", gone)
+    assert hub_weights.fetch(REPO, COMMIT) == (hub.snapshot, COMMIT)
+    with pytest.raises(UserError, match="no backbone org/enc"):
+        hub_weights.fetch(REPO, "main")
+
+
+def test_another_cache_of_the_hub_s_is_not_vouched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = served(tmp_path, monkeypatch)
+    hub_weights.fetch(REPO, None)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "elsewhere"))
+    hub_weights.fetch(REPO, COMMIT)
+    assert hub.asked == 2
