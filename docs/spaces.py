@@ -11,6 +11,7 @@ SciFact's queries, and of a document that answers each; and how many of these qu
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ import numpy as np
 
 from thawbench.contracts import Adapted
 from thawbench.names import parse_task
-from thawbench.strategies.readout_step import ReadoutStep
 from thawbench.suite.cells import Adaptation
 from thawbench.suite.plan import Request, make_plan
 from thawbench.suite.session import prepare
@@ -53,10 +53,7 @@ def adaptation(strategy: str) -> Adaptation:
     task = "sts/STSBenchmark" if "train=" in strategy else "sts/STSBenchmark:train=nli"
     request = Request((strategy,), (task,), profile="served", seeds="sample=0,init=0,order=0", precision="float32")
     (cell,) = make_plan(request).cells
-    return Adaptation(
-        cell.adaptation.backbone,
-        tuple(step for step in cell.adaptation.steps if not isinstance(step.strategy, ReadoutStep)),
-    )
+    return cell.adaptation
 
 
 def relations(adapted: Adapted) -> Iterator[float]:
@@ -79,6 +76,14 @@ def sentence_rank(adapted: Adapted) -> float:
 
 def search(adapted: Adapted) -> tuple[float, float, float]:
     """The effective rank of queries, that of documents that answer them, and the share that finds its own."""
+    queries, answers = (unit(adapted.encode(texts)) for texts in zip(*answered(), strict=True))
+    found = (queries @ answers.T).argmax(axis=1) == np.arange(len(queries))
+    return effective_rank(queries), effective_rank(answers), float(found.mean())
+
+
+@cache
+def answered() -> list[tuple[str, str]]:
+    """Queries of SciFact, and for each a document that answers it and none before."""
     data: Any = resolve_task(parse_task("ir/SciFact")).load()
     ((_, _, part),) = splits(data.task)
     texts = dict(documents(part["corpus"]))
@@ -86,11 +91,7 @@ def search(adapted: Adapted) -> tuple[float, float, float]:
     pairs: dict[str, str] = {}  # by document, as one may answer several
     for query, grades in sorted(part["relevant_docs"].items()):
         pairs.setdefault(next(document for document in sorted(grades) if grades[document] > 0), query)
-    chosen = list(pairs.items())[:QUERIES]
-    queries = unit(adapted.encode([asked[query] for _, query in chosen]))
-    answers = unit(adapted.encode([texts[document] for document, _ in chosen]))
-    found = (queries @ answers.T).argmax(axis=1) == np.arange(len(chosen))
-    return effective_rank(queries), effective_rank(answers), float(found.mean())
+    return [(asked[query], texts[document]) for document, query in list(pairs.items())[:QUERIES]]
 
 
 def effective_rank(vectors: Vectors) -> float:

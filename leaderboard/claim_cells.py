@@ -9,6 +9,7 @@ from thawbench.leaderboard.claim_reading import Reading
 from thawbench.leaderboard.claim_statement import Part
 from thawbench.leaderboard.costs import machine_of
 from thawbench.leaderboard.mixture import grouped
+from thawbench.leaderboard.units import run_of
 from thawbench.suite.records import Record
 
 NEAR = "ten minutes"
@@ -134,7 +135,6 @@ def _missing(group: Sequence[Record], seeds: int) -> tuple[int, ...]:
     """Seeds of 0 to `seeds` - 1 without a record; none is missing of a cell that no seed moves."""
     if group and not group[0].draws:
         return ()
-    stream = "sample" if not group or "sample" in group[0].draws else group[0].draws[0]
-    seen = {getattr(record.seeds, stream) for record in group}
+    seen = set(map(run_of, group))
     lacking = max(0, seeds - len(seen))  # other seeds than the first are as good
     return tuple([seed for seed in range(seeds) if seed not in seen][:lacking])

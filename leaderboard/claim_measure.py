@@ -3,12 +3,10 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thawbench.contracts import Stream
 from thawbench.leaderboard.claim_cells import NEAR, Cells, side_by_side
 from thawbench.leaderboard.claim_effect import (
     Effect,
@@ -22,7 +20,7 @@ from thawbench.leaderboard.claim_statement import FEWEST_STRATEGIES, LEAST_SETS,
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.stability import expected_best
 from thawbench.leaderboard.statistics import summarise
-from thawbench.leaderboard.units import units_of
+from thawbench.leaderboard.units import run_of, units_of
 from thawbench.suite.records import Record
 
 _FIRST, _SECOND = "first", "second"
@@ -186,13 +184,9 @@ def _rows(part: Part, cells: Cells, tasks: Sequence[tuple[str, str]]) -> _Rows:
 
 def _one_a_seed(records: Sequence[Record]) -> list[Record]:
     """One run of each cell and sample seed, or other seed if it draws no sample: means of several spread less."""
-
-    def drawn_from(record: Record) -> tuple[str, str, int]:
-        stream = next((name for name in get_args(Stream) if name in record.draws), "sample")
-        return record.strategy, record.task, getattr(record.seeds, stream)
-
     ordered = sorted(records, key=lambda record: (record.seeds.sample, record.seeds.init, record.seeds.order))
-    return [group[0] for group in grouped(ordered, drawn_from).values()]
+    runs = grouped(ordered, lambda record: (record.strategy, record.task, run_of(record)))
+    return [group[0] for group in runs.values()]
 
 
 def _dev(record: Record) -> float | None:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from thawbench.contracts import Stream
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.statistics import Interval, Summary, summarise
-from thawbench.leaderboard.units import runs_interval
+from thawbench.leaderboard.units import STREAMS, runs_interval
 from thawbench.suite.records import MetricValue, Record
 
-_STREAMS: tuple[Stream, ...] = ("sample", "init", "order")
 _NOISE = 1e-15
 """An estimate of exactly 0 may come out this far below it."""
 
@@ -126,7 +125,7 @@ def expected_best(scores: Sequence[float], *, by: Sequence[float]) -> tuple[floa
 def _components(records: Sequence[Record], values: Sequence[float]) -> Components | None:
     """Components if the seeds of the streams that vary are fully crossed, each triple once."""
     seeds = {stream: [getattr(record.seeds, stream) for record in records] for stream in records[0].draws}
-    levels = {stream: sorted(set(seeds[stream])) for stream in _STREAMS if len(set(seeds.get(stream, ()))) > 1}
+    levels = {stream: sorted(set(seeds[stream])) for stream in STREAMS if len(set(seeds.get(stream, ()))) > 1}
     shape = tuple(len(known) for known in levels.values())
     if len(levels) < 2 or math.prod(shape) != len(values):
         return None

@@ -13,6 +13,8 @@ from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.statistics import Interval, Summary, t_interval
 from thawbench.suite.records import Record
 
+STREAMS: tuple[Stream, ...] = get_args(Stream)
+
 
 @dataclass(frozen=True)
 class Units:
@@ -107,11 +109,17 @@ def runs_interval(records: Sequence[Record], summary: Summary) -> Interval | Non
 
     Such runs move together, so that they tell less than as many that were drawn apart.
     """
-    for stream in get_args(Stream):
+    for stream in STREAMS:
         seeds = [getattr(record.seeds, stream) for record in records if stream in record.draws]
         if 1 < len(set(seeds)) < len(seeds):
             return None
     return t_interval(summary)
+
+
+def run_of(record: Record) -> int:
+    """The seed that tells a cell's runs apart: that of the sample, or of the first stream that is drawn."""
+    stream = next((each for each in STREAMS if each in record.draws), "sample")
+    return int(getattr(record.seeds, stream))
 
 
 def _samples(records: Sequence[Record]) -> dict[str, set[int]]:

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from thawbench.suite.checked_lines import read_lines
-from thawbench.suite.record_store import PACKED
+from thawbench.suite.record_store import packed_files
 from thawbench.whole_file import replacing
 
 
@@ -71,8 +71,7 @@ class Glances:
     @cached_property
     def _packed(self) -> dict[str, Glance]:
         """Those of the file that `thawbench compact` made."""
-        paths = [self._results / f"{PACKED}.gz", self._results / PACKED]  # the newer one last
-        lines = (line for path in paths if path.is_file() for line in read_lines(path) if not line.damage)
+        lines = (line for path in packed_files(self._results) for line in read_lines(path) if not line.damage)
         glances = (_parsed(line.content) for line in lines)
         return {found.key: found for found in glances if found is not None}
 

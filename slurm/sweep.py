@@ -97,7 +97,7 @@ class Driver:
         self.folder.write_request(self.asked, self.options)
         known = {record.key: record for record in records}
         self.attempts = {key: record.attempts for key, record in known.items() if record.failed}
-        self._restate([cell for cell in self.cells if cell.reason and cell.key in known], known)
+        self._restate(known)
         self.todo = {place for place, cell in enumerate(self.cells) if self._missing(cell, known.get(cell.key))}
         if self._again:
             self.ledger.add(Forgiven(tuple(self.cells[place].key for place in sorted(self.todo))))
@@ -187,9 +187,10 @@ class Driver:
             return snapshot.in_place(*given)
         return snapshot.take(self.folder.path / "snapshots", *given)
 
-    def _restate(self, cells: Sequence[Cell], known: dict[str, Glance]) -> None:
+    def _restate(self, known: dict[str, Glance]) -> None:
         """Record why cells are not applicable that have a record; a worker would take that for their answer."""
-        stale = tuple(cell for cell in cells if self._missing(cell, known[cell.key]))
+        barred = (cell for cell in self.cells if cell.reason and cell.key in known)
+        stale = tuple(cell for cell in barred if self._missing(cell, known[cell.key]))
         runner = Runner(self.folder.results, stale, keep_checkpoints=True)  # others may need what they share
         for cell in stale:
             known[cell.key] = replace(known[cell.key], status=runner.run(cell).record.status, reason=cell.reason)

@@ -269,12 +269,12 @@ def _cell(
     chain = parse_chain(asked) if asked else task.train
     if not chain:
         raise UserError(f"{task.name} names no train set for strategies to learn from; say one, as in {name}:train=nli")
-    follows = len(task.train) > 1
+    follows = _follows(task)
     if asked and (follows or any(key.startswith("train_") for key, _ in name.options)):
         raise UserError(f"{task.name} names its train sets itself; leave out train={asked}")
-    way = _way(row, chain, task, seeds, budget, infos, follows)
+    way = _way(row, chain, task, seeds, budget, infos)
     # of a task that measures others beside: see contracts.TaskBeside
-    beside = [_way(row, sets, task, seeds, budget, infos, follows) for sets in getattr(task, "beside", ())]
+    beside = [_way(row, sets, task, seeds, budget, infos) for sets in getattr(task, "beside", ())]
     spelled = parse_task(task.name)
     if any(step.train for made in (way, *beside) for step in made.steps):  # else it is one cell whatever is asked for
         spelled = replace(spelled, options=spelled.options + tuple(pair for pair in name.options if pair[0] == "train"))
@@ -305,25 +305,20 @@ class _Way:
     reason: str
 
 
-def _way(
-    row: _Row,
-    chain: Sequence[str],
-    task: Task,
-    seeds: Seeds,
-    budget: Budget,
-    infos: dict[str, TrainSetInfo],
-    follows: bool,
-) -> _Way:
-    """A row's steps.
+def _follows(task: Task) -> bool:
+    """Whether the task looks at what there is after every set of its chain."""
+    return len(task.train) > 1
 
-    Args:
-        follows: the task looks at what there is after every set, where a strategy that learns nothing is done again.
-    """
+
+def _way(
+    row: _Row, chain: Sequence[str], task: Task, seeds: Seeds, budget: Budget, infos: dict[str, TrainSetInfo]
+) -> _Way:
     steps: list[Step] = []
     ends: list[int] = []
     reason = ""
     gives: frozenset[Provides] = frozenset()
     read_out = False
+    once = len(row.specs) == 1 and not _follows(task)
     for position, train in enumerate(chain):
         for spec, version in zip(row.specs, row.versions, strict=True):
             strategy = _strategy(spec)
@@ -333,7 +328,7 @@ def _way(
             if own is None and strategy.fits_on_corpus and task.corpus:
                 own = task.corpus
             info = _info(own or train, infos) if strategy.consumes else None
-            if info is None and position > 0 and (spec is not row.specs[-1] or (not follows and len(row.specs) == 1)):
+            if info is None and position > 0 and (spec is not row.specs[-1] or once):
                 continue  # it learns nothing, and again would undo what those behind it have learned since
             reason = reason or _lacking(strategy, info) or (_lost(row, spec) if len(chain) > 1 else "")
             reason = reason or (leak(task.name, info.name) if info else "")

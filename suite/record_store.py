@@ -134,10 +134,7 @@ class RecordStore:
     @cached_property
     def _packed(self) -> Mapping[str, Record]:
         found: dict[str, Record] = {}
-        # the plain file last, as it is the newer one: `compact` writes it, and then removes the other
-        for path in (self.folder / f"{PACKED}.gz", self.folder / PACKED):
-            if not path.is_file():
-                continue
+        for path in packed_files(self.folder):
             records, damaged = read_packed(path)
             found |= records
             if damaged and not self._read_only:
@@ -200,6 +197,14 @@ def uncollected() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+def packed_files(folder: Path) -> list[Path]:
+    """The files of packed records in a folder of results, the newer one last.
+
+    That is the plain one: `compact` writes it, and then removes the compressed one.
+    """
+    return [path for path in (folder / f"{PACKED}.gz", folder / PACKED) if path.is_file()]
 
 
 def published(record: Record) -> Record:
