@@ -216,6 +216,12 @@ class Cell:
         return tuple(prefix for end in (self.adaptation, *self.beside) for prefix in end.prefixes())
 
     @property
+    def trained_on(self) -> tuple[str, ...]:
+        """Every train set on the way there, each once."""
+        steps = (step for end in (self.adaptation, *self.beside) for step in end.steps)
+        return tuple(dict.fromkeys(step.train.name for step in steps if step.train))
+
+    @property
     def streams(self) -> frozenset[Stream]:
         """The seed streams that the score depends on."""
         return frozenset(stream for step in self.adaptation.steps for stream in step.streams)

@@ -25,6 +25,7 @@ from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Environment, Failure, MetricValue, Record, Status, Usage
 from thawbench.suite.store import AdaptationStore
 from thawbench.suite.time_limit import OverTime, time_limit
+from thawbench.tasks.leaks import check_unseen
 from thawbench.whole_file import replacing
 
 _TASKS_IN_MEMORY = 8
@@ -126,6 +127,7 @@ class Runner:
 
     def _measure(self, cell: Cell, draft: "_Draft") -> None:
         data = self._data(cell.task)
+        check_unseen(cell.task, data, cell.trained_on)
         trail = self.store.trail(cell.adaptation)
         draft.trail = trail
         beside = [self.store.trail(other)[-1] for other in cell.beside]

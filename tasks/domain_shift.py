@@ -12,7 +12,7 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.head_scores import head_scores
 from thawbench.tasks.labelled_set import LabelledSet, Split
-from thawbench.tasks.leaks import MOST_SHARED
+from thawbench.tasks.leaks import MOST_SHARED, Asked
 from thawbench.tasks.pool import texts_of
 from thawbench.tasks.set_catalog import known_sets, named_set
 from thawbench.tasks.shift_measures import loss_metrics, losses
@@ -138,6 +138,10 @@ class DomainShift(Fingerprinted):
 
         self._enter(found, entry)
         return tests
+
+    def asked(self, data: BothTests) -> tuple[Asked, ...]:
+        """The test rows of both sets."""
+        return Asked.of(self.first.labelled, data.in_domain), Asked.of(self.second, data.shifted)
 
     def evaluate(self, trail: Sequence[Adapted], data: BothTests) -> Scores:
         """Let the head fitted on the first set predict both; a row is its side, `test` and its place in the split.

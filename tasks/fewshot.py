@@ -11,6 +11,7 @@ from thawbench.tasks.classification_scores import chance_levels, has_levels, met
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.head_scores import head_scores
 from thawbench.tasks.labelled_set import LabelledSet, Splits
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.set_catalog import known_sets, named_set
 
 _SIZES = (20, 100, 1000)
@@ -100,6 +101,10 @@ class FewShot(Fingerprinted):
 
         self._enter(found, entry)
         return splits
+
+    def asked(self, data: Splits) -> tuple[Asked, ...]:
+        """The test rows."""
+        return (Asked.of(self.labelled, data.test),)
 
     def evaluate(self, trail: Sequence[Adapted], data: Splits) -> Scores:
         """Predict every test row; a row is `test:` and its place in the split.

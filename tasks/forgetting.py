@@ -13,6 +13,7 @@ from thawbench.tasks.drift import layer_drift, spread
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fresh_readout import fresh_predictions
 from thawbench.tasks.labelled_set import Splits
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.set_chain import EXAMPLE, SetChain
 from thawbench.tasks.trainsets import load_trainset
 
@@ -95,14 +96,12 @@ class Forgetting(SetChain):
 
         Raises:
             DataUnavailableError: not to be had, or not those of the manifest.
-            NotApplicableError: a set's test rows are train rows of another.
         """
-        splits = [part.load() for part in self.parts]
-        self.check_apart(splits)
-        return tuple(
-            SetRows(its, load_trainset(part.train[0], _FRESH_SAMPLE))
-            for part, its in zip(self.parts, splits, strict=True)
-        )
+        return tuple(SetRows(part.load(), load_trainset(part.train[0], _FRESH_SAMPLE)) for part in self.parts)
+
+    def asked(self, data: tuple[SetRows, ...]) -> tuple[Asked, ...]:
+        """The test rows of each set."""
+        return self.asked_of([its.splits for its in data])
 
     def evaluate(self, trail: Sequence[Adapted], data: tuple[SetRows, ...]) -> Scores:
         """Fill R and P, and say what is left.

@@ -92,6 +92,11 @@ class LabelledSet(abc.ABC):
         """Whether it has train rows; if not, it is there to be tested on."""
         return True
 
+    @property
+    def own(self) -> bool:
+        """Whether it is a user's, who may edit it at any time."""
+        return False
+
     @abc.abstractmethod
     def splits(self) -> Splits:
         """Both splits.

@@ -14,6 +14,7 @@ from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import fingerprint
 from thawbench.tasks.forgetting import SetRows
 from thawbench.tasks.fresh_readout import fresh_predictions
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.pool import texts_of, unique
 from thawbench.tasks.trainsets import load_trainset, trainset_info
 from thawbench.tasks.word_spaces import layer_means
@@ -103,6 +104,10 @@ class Layers:
             DataUnavailableError: not to be had, or not those of the manifest.
         """
         return SetRows(self.part.load(), load_trainset(self.train[0], _SAMPLE))
+
+    def asked(self, data: SetRows) -> tuple[Asked, ...]:
+        """The test rows."""
+        return self.part.asked(data.splits)
 
     def evaluate(self, trail: Sequence[Adapted], data: SetRows) -> Scores:
         """Fit and score a read-out on every layer of `trail[-1]`; a row is `test:` and its place in the split.

@@ -1,7 +1,17 @@
-"""Train sets that hold test rows of a task under another name: what has read them is not measured there."""
+"""Train sets that hold test rows of a task under another name: what has read them is not measured there.
+
+Of shipped sets a table tells before anything runs. A user's own set is compared when the rows are there.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
+
+from thawbench.contracts import Input, Task
+from thawbench.errors import NotApplicableError
+from thawbench.tasks.labelled_set import LabelledSet, Split, text_key
+from thawbench.tasks.trainsets import is_own, taught
 
 _MR, _STSB, _MRPC = "rotten_tomatoes", "stsb", "mrpc"
 MOST_SHARED = 0.1
@@ -58,6 +68,65 @@ def leak(task: str, train: str) -> str:
             whose = task if len(sets) == 1 else f"{name} in {task}"
             return f"{base} holds {found:,} of the {of:,} test rows of {whose}; adapt to another set"
     return ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The test rows of one set.
+
+    Attributes:
+        name: the set's.
+        own: whether it is a user's.
+        items: what is asked.
+    """
+
+    name: str
+    own: bool
+    items: tuple[Input, ...]
+
+    @classmethod
+    def of(cls, asked: LabelledSet, test: Split) -> Self:
+        """A labelled set's test rows, all or some."""
+        return cls(asked.name, asked.own, tuple(row.input for row in test.rows))
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A task that says what it asks, so that it can be compared with what was taught."""
+
+    def asked(self, data: Any) -> tuple[Asked, ...]:
+        """Its test rows by set.
+
+        Args:
+            data: what the task's `load` gave.
+        """
+        ...
+
+
+def check_unseen(task: Task, data: Any, trained_on: Iterable[str]) -> None:
+    """See that nothing that the task asks was taught, where either is a user's own.
+
+    Args:
+        data: the task's rows.
+        trained_on: the names of the train sets, with n and noise or without.
+
+    Raises:
+        NotApplicableError: more than a tenth of a set's test rows are train rows of another.
+        DataUnavailableError: a train set is not to be had.
+    """
+    if not isinstance(task, Asking):
+        return
+    tests = task.asked(data)
+    for train in dict.fromkeys(_bare(name) for name in trained_on):
+        for asked in tests:
+            if not (asked.own or is_own(train)):
+                continue
+            shared = sum(text_key(item) in taught(train) for item in asked.items)
+            if shared > MOST_SHARED * len(asked.items):
+                raise NotApplicableError(
+                    f"{shared} of the {len(asked.items)} test rows of {asked.name} are train rows of {train}; "
+                    "take sets of different origin"
+                )
 
 
 def _bare(name: str) -> str:

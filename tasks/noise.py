@@ -11,6 +11,7 @@ from thawbench.registry import families, noisers
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import fingerprint
 from thawbench.tasks.labelled_set import Splits
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.text_noise import shown, spoilt, strength_of, version
 from thawbench.tasks.train_noise import LABELS, TrainNoise, train_noise
 from thawbench.tasks.word_noise import FELT_BY_ALL
@@ -164,6 +165,10 @@ class Noise:
                 rows = spoilt(splits.test.rows, kind, strength, "test")
                 noisy.append(NoisyTest(kind, strength, replace(splits, test=replace(splits.test, rows=rows))))
         return NoiseRows(splits, tuple(noisy))
+
+    def asked(self, data: NoiseRows) -> tuple[Asked, ...]:
+        """The test rows as they were."""
+        return self.clean.asked(data.clean)
 
     def evaluate(self, trail: Sequence[Adapted], data: NoiseRows) -> Scores:
         """Predict every test row at every strength.

@@ -9,8 +9,8 @@ from thawbench.names import parse_chain
 from thawbench.tasks.classification_scores import SCORE_METRICS
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import fingerprint
-from thawbench.tasks.labelled_set import Splits, text_key
-from thawbench.tasks.leaks import MOST_SHARED
+from thawbench.tasks.labelled_set import Splits
+from thawbench.tasks.leaks import Asked
 
 EXAMPLE = "sst2@100+ag_news@100"
 
@@ -74,28 +74,13 @@ class SetChain:
         """
         return fingerprint(part.fingerprint() for part in self.parts)
 
-    def check_apart(self, splits: Sequence[Splits]) -> None:
-        """See that no set teaches what another asks: of shipped sets `leaks` tells before, of a user's own this does.
+    def asked_of(self, splits: Sequence[Splits]) -> tuple[Asked, ...]:
+        """The test rows of each set.
 
         Args:
             splits: the sets' rows, in order.
-
-        Raises:
-            NotApplicableError: more than a tenth of a set's test rows are train rows of another.
         """
-        for one, theirs in zip(self.parts, splits, strict=True):
-            asked = [text_key(row.input) for row in theirs.test.rows]
-            known = set(asked)
-            for other, its in zip(self.parts, splits, strict=True):
-                if other is one:
-                    continue
-                taught = {key for row in its.trainable().rows if (key := text_key(row.input)) in known}
-                shared = sum(key in taught for key in asked)
-                if shared > MOST_SHARED * len(asked):
-                    raise NotApplicableError(
-                        f"{shared} of the {len(asked)} test rows of {one.labelled.name} are train rows of "
-                        f"{other.labelled.name}; take sets of different origin"
-                    )
+        return tuple(Asked.of(part.labelled, its.test) for part, its in zip(self.parts, splits, strict=True))
 
     def own_scores(self, part: FewShot, adapted: Adapted, splits: Splits) -> Scores:
         """What the head that was fitted on a set scores there.

@@ -6,6 +6,7 @@ from typing import Any
 
 from thawbench.contracts import Adapted, Json, Metric, ScoredRow, Scores
 from thawbench.registry import families
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.mteb_bridge import AdaptedForMteb, evaluate, scalars
 from thawbench.tasks.mteb_task import Listing, Loaded, MtebTask, splits, subset_of
 from thawbench.tasks.world.benchmarks import WORLD, make_sts
@@ -32,6 +33,13 @@ class Sts(MtebTask):
     def metrics(self) -> tuple[Metric, ...]:
         """Rank and linear correlation, by the own similarity and by the cosine."""
         return _METRICS
+
+    def asked(self, data: Loaded) -> tuple[Asked, ...]:
+        """All pairs."""
+        first, second = data.task.column_names
+        parts = (part for _, _, part in splits(data.task))
+        pairs = tuple(pair for part in parts for pair in zip(part[first], part[second], strict=True))
+        return (Asked(self.name, False, pairs),)
 
     def evaluate(self, trail: Sequence[Adapted], data: Loaded) -> Scores:
         """Correlate the similarities of `trail[-1]` with the gold scores; a row is `split:index`.

@@ -9,10 +9,10 @@ from thawbench.contracts import ClassTarget, Json, Rows, ScoreTarget, Signal, Ta
 from thawbench.errors import UserError, unknown
 from thawbench.tasks import fingerprint, sampling, train_noise
 from thawbench.tasks.corpus import Corpus
-from thawbench.tasks.described_set import DescribedSet
 from thawbench.tasks.documents import NewsgroupDocuments, WikiTextDocuments
 from thawbench.tasks.fingerprint import Entry
 from thawbench.tasks.ir import Ir
+from thawbench.tasks.labelled_set import LabelledSet, text_key
 from thawbench.tasks.nli import Nli
 from thawbench.tasks.pool import Pool, Source
 from thawbench.tasks.set_catalog import find_set, known_sets, named_set
@@ -85,6 +85,32 @@ def load_trainset(name: str, sample_seed: int) -> TrainSet:
         documents=pool.documents,
         dev=_rows(pool, (row for position, row in enumerate(sample) if position in dev)),
     )
+
+
+def is_own(name: str) -> bool:
+    """Whether the train set is a user's.
+
+    Raises:
+        UserError: no such set (the nearest names are given).
+    """
+    return _is_own(_parse(name)[0])
+
+
+def taught(name: str) -> frozenset[frozenset[str]]:
+    """Every labelled text or pair that the set teaches at any n, as `text_key` has it.
+
+    Raises:
+        UserError: no such set (the nearest names are given).
+        DataUnavailableError: not to be had, or not the rows of the manifest.
+    """
+    return _taught(_parse(name)[0])
+
+
+@lru_cache(maxsize=4)  # all cells of a run ask for the same
+def _taught(source: Source) -> frozenset[frozenset[str]]:
+    pool = _loaded(source)[0]
+    pairs = ((pair.a, pair.b) for pair in pool.pairs)
+    return frozenset(text_key(item) for item in chain((row.input for row in pool.labelled), pairs))
 
 
 def _parse(name: str) -> tuple[Source, int | None, TrainNoise]:
@@ -173,7 +199,7 @@ def _is_own(source: Source) -> bool:
 
     A built-in set's target changes only with its version, and its fingerprint stays that of published records.
     """
-    return isinstance(source, DescribedSet) and source.own
+    return isinstance(source, LabelledSet) and source.own
 
 
 def _made_by(source: Source) -> Json:

@@ -9,6 +9,7 @@ from thawbench.contracts import Adapted, Metric, ScoredRow, Scores
 from thawbench.errors import UserError
 from thawbench.registry import families
 from thawbench.tasks.labelled_set import Splits
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.set_chain import EXAMPLE, SetChain
 from thawbench.tasks.shift_measures import loss_metrics, losses
 
@@ -75,11 +76,12 @@ class TwoClassifiers(SetChain):
 
         Raises:
             DataUnavailableError: not to be had, or not those of the manifest.
-            NotApplicableError: a set's test rows are train rows of another.
         """
-        splits = tuple(part.load() for part in self.parts)
-        self.check_apart(splits)
-        return splits
+        return tuple(part.load() for part in self.parts)
+
+    def asked(self, data: tuple[Splits, ...]) -> tuple[Asked, ...]:
+        """The test rows of each set."""
+        return self.asked_of(data)
 
     def evaluate(self, trail: Sequence[Adapted], data: tuple[Splits, ...]) -> Scores:
         """Ask the first head twice and the second once; a row is `before` or `after`, and `test:` with its place.

@@ -11,6 +11,7 @@ from thawbench.tasks.classification_scores import chance_levels, class_scores
 from thawbench.tasks.fewshot import FewShot
 from thawbench.tasks.fingerprint import Entry, Fingerprinted
 from thawbench.tasks.labelled_set import Split, Splits
+from thawbench.tasks.leaks import Asked
 from thawbench.tasks.set_catalog import named_set
 from thawbench.tasks.shift_measures import loss_metrics, losses
 from thawbench.tasks.train_noise import CLEAN, TrainNoise, parse
@@ -113,6 +114,10 @@ class WordShift(Fingerprinted):
 
         self._enter(found, entry)
         return splits
+
+    def asked(self, data: Splits) -> tuple[Asked, ...]:
+        """The test rows."""
+        return self.few.asked(data)
 
     def evaluate(self, trail: Sequence[Adapted], data: Splits) -> Scores:
         """Predict every test row as `fewshot/` does, and take the accuracy of each part.

@@ -257,24 +257,6 @@ def test_what_makes_no_chain_is_told_in_one_line(body: str, told: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_set_that_teaches_what_another_asks_is_not_for_a_chain_with_it(tmp_path: Path, chain: Forgetting) -> None:
-    train = "".join(
-        f"{'B  TEST' if row < 2 else 'e'} {'test ' * (row > 1)}{row},{'yes' if row % 2 else 'no'}\n"
-        for row in range(10)
-    )
-    (tmp_path / "e.csv").write_text("text,label\n" + train)
-    (tmp_path / "e_test.csv").write_text("text,label\ne,yes\n")
-    (tmp_path / "e.toml").write_text('file = "e.csv"\ntest_file = "e_test.csv"\n')
-    register_set(tmp_path / "e.toml")
-
-    for body in ("b@6+e@6", "e@6+a@6+b@6"):
-        with pytest.raises(
-            NotApplicableError, match="2 of the 10 test rows of b are train rows of e; take sets of dif"
-        ):
-            Forgetting.resolve(body).load()
-    assert len(Forgetting.resolve("a@6+e@6").load()) == len(chain.load()) - 1
-
-
 def test_every_chain_in_the_listing_can_be_resolved() -> None:
     listed = [name for name in known_tasks() if name.startswith("forgetting/")]
 
