@@ -5,17 +5,18 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from thawbench.contracts import Input
+from thawbench.contracts import Input, Task
 from thawbench.errors import NotApplicableError
 from thawbench.names import parse_task
 from thawbench.suite.plan import Request, make_plan
 from thawbench.suite.runner import Runner
 from thawbench.tasks import set_catalog
 from thawbench.tasks.catalog import resolve_task
-from thawbench.tasks.leaks import Asking, check_unseen, leak
+from thawbench.tasks.leaks import Asked, Asking, check_unseen, leak
 from thawbench.tasks.senteval_rows import RECIPES, read
 from thawbench.tasks.set_catalog import register_set
 from thawbench.tasks.trainsets import load_trainset
@@ -132,12 +133,18 @@ def own_set(folder: Path, items: Sequence[Input]) -> str:
     return register_set(folder / "mine.toml")
 
 
+def asked_by(name: str) -> tuple[Task, Any, tuple[Asked, ...]]:
+    """A task, its data, and what it asks."""
+    task = resolve_task(parse_task(name))
+    assert isinstance(task, Asking)
+    data = task.load()
+    return task, data, task.asked(data)
+
+
 @pytest.mark.parametrize(("name", "tested"), TASKS.items())
 def test_what_a_users_own_set_taught_is_not_asked(tmp_path: Path, name: str, tested: str) -> None:
-    task = resolve_task(parse_task(name))
-    data = task.load()
-    assert isinstance(task, Asking)
-    items = next(asked.items for asked in task.asked(data) if asked.name == tested)
+    task, data, tests = asked_by(name)
+    items = next(asked.items for asked in tests if asked.name == tested)
     tenth = len(items) // 10
     own = own_set(tmp_path, items[: tenth + 1])
     said = (
@@ -150,9 +157,7 @@ def test_what_a_users_own_set_taught_is_not_asked(tmp_path: Path, name: str, tes
 
 
 def test_a_tenth_may_be_shared(tmp_path: Path) -> None:
-    task = resolve_task(parse_task("fewshot/world/meals@20"))
-    data = task.load()
-    (asked,) = task.asked(data)
+    task, data, (asked,) = asked_by("fewshot/world/meals@20")
 
     check_unseen(task, data, [own_set(tmp_path, asked.items[: len(asked.items) // 10])])
 
@@ -173,8 +178,7 @@ def test_what_a_users_own_set_asks_may_no_other_set_teach(tmp_path: Path) -> Non
 
 
 def test_a_row_that_was_taught_the_test_is_not_measured(tmp_path: Path, tiny_folder: Path) -> None:
-    task = resolve_task(parse_task("fewshot/world/meals@20"))
-    (asked,) = task.asked(task.load())
+    task, _, (asked,) = asked_by("fewshot/world/meals@20")
     own = own_set(tmp_path, asked.items)
     plan = make_plan(
         Request((f"pca_whitening:train={own}",), (task.name,), backbone=str(tiny_folder), precision="float32")
