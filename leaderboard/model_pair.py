@@ -56,6 +56,8 @@ class _Rows:
     names: list[str]
     gold: list[float | str]
     predicted: list[float | str]
+    part: str = ""
+    """What they are of, if the record has others beside them."""
 
 
 def verdict_on(
@@ -130,7 +132,7 @@ def compare_models(results: Path, first: Record, second: Record) -> ModelPair:
         UserError: a record has no rows here, or they do not give its score, or no score here is made of such rows; or
             the two are not of the same rows.
     """
-    one, two = _read(results, first), _read(results, second)
+    one, two = (_scored(record, _read(results, record)) for record in (first, second))
     if (one.names, one.gold) != (two.names, two.gold):
         raise UserError(
             f"the records {first.key[:12]} and {second.key[:12]} are not of the same rows; compare two of one task"
@@ -152,7 +154,7 @@ def compare_models(results: Path, first: Record, second: Record) -> ModelPair:
             )
     return ModelPair(
         rows=len(one.names),
-        metric=metric,
+        metric=f"{metric}, {one.part}" if one.part else metric,
         scores=scores,
         difference=scores[0] - scores[1],
         interval=interval,
@@ -216,6 +218,29 @@ def _metric(record: Record, rows: _Rows) -> str:
     if main not in ("spearman", "ndcg_at_10"):
         raise UserError(f"the rows of {record.task} do not give {main or 'a score'}: compare classes, sts or ir")
     return main
+
+
+def _scored(record: Record, rows: _Rows) -> _Rows:
+    """The rows that the main score is made of, where a record has others beside them.
+
+    Texts that are asked twice, with noise and without, or of two sets, are no sample of anything together.
+    """
+    parts = [name.rsplit(":", 2)[0] if name.count(":") > 1 else "" for name in rows.names]
+    main = record.main.name if record.main else ""
+    there = sorted(set(parts))
+    if len(there) < 2 or main in ("spearman", "ndcg_at_10"):
+        return rows
+    if main == "noisy" and there[0] == "" and len(there) == 2:
+        main = there[1]
+    if main not in there:
+        listed = ", ".join(part or "clean" for part in there)
+        raise UserError(
+            f"the rows of {record.task} are of several parts ({listed}), of which no one gives {main or 'a score'}: "
+            "compare on a task that asks each row once, as fewshot does"
+        )
+    kept = [place for place, part in enumerate(parts) if part == main]
+    gold, predicted = ([column[place] for place in kept] for column in (rows.gold, rows.predicted))
+    return _Rows([rows.names[place] for place in kept], gold, predicted, main)
 
 
 def _added(metric: str, rows: _Rows) -> NDArray[np.float64]:

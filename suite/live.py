@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -26,7 +27,7 @@ def run_live(settings: Settings, console: Console) -> bool:
     outcomes: list[Outcome] = []
     troubles: list[str] = []
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -44,9 +45,9 @@ def run_live(settings: Settings, console: Console) -> bool:
             progress.advance(bar)
     runner = session.runner
     for line in [*summary(outcomes, runner.results, runner.store.fitted), *damage(runner.records)]:
-        console.print(line, highlight=False, soft_wrap=True)
-    for told in troubles:
-        console.print(f"[red]red[/red] {told}", highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for told in troubles:  # another's words, in which brackets are no markup
+        console.print(f"[red]red[/red] {escape(told)}", highlight=False, soft_wrap=True)
     return not troubles
 
 
@@ -103,6 +104,7 @@ def show_search(
         f"dev scores times 100, mean ± std over seeds; {found.strategy} takes {field} = {found.chosen} for backbones "
         f"of the size of {found.backbone}: {path}",
         highlight=False,
+        markup=False,
         soft_wrap=True,
     )
 

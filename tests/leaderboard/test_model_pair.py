@@ -160,3 +160,34 @@ def test_the_command_says_of_what_it_speaks(tmp_path: Path) -> None:
     assert say("--seed", "init=1") == say("--seed", "1", "--second-seed", "init=1,order=5")
     with pytest.raises(AssertionError, match="names 2 models; name one"):
         say("--seed", "init=0-1")
+
+
+@pytest.mark.parametrize(
+    ("main", "parts", "kept"),
+    [
+        ("shifted", ("in_domain:", "shifted:"), "shifted"),
+        ("after", ("after:", "before:"), "after"),
+        ("noisy", ("", "typos=0.2:"), "typos=0.2"),
+    ],
+)
+def test_of_rows_of_several_parts_those_of_the_main_score_are_compared(
+    tmp_path: Path, main: str, parts: tuple[str, ...], kept: str
+) -> None:
+    names = [f"{part}test:{place}" for part in parts for place in range(4)]
+    gold: dict[str, object] = dict.fromkeys(names, "x")
+    right = rows(tmp_path, "a", gold, {name: "x" if name.startswith(kept) else "y" for name in names}, 1.0, main)
+    wrong = rows(tmp_path, "b", gold, {name: "y" if name.startswith(kept) else "x" for name in names}, 0.0, main)
+    found = compare_models(tmp_path, right, wrong)
+
+    assert (found.rows, found.metric, found.scores, found.only) == (4, f"accuracy, {kept}", (1.0, 0.0), (4, 0))
+
+
+@pytest.mark.parametrize(
+    ("main", "parts"), [("average_accuracy", ("sst2:", "subj:")), ("noisy", ("", "typos=0.2:", "words=0.2:"))]
+)
+def test_rows_of_parts_that_no_score_is_made_of_are_refused(tmp_path: Path, main: str, parts: tuple[str, ...]) -> None:
+    names = {f"{part}test:0": "x" for part in parts}
+    record = rows(tmp_path, "a", names, names, 1.0, main)
+
+    with pytest.raises(UserError, match=f"are of several parts .*, of which no one gives {main}: compare on a task"):
+        compare_models(tmp_path, record, record)
