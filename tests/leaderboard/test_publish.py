@@ -261,6 +261,45 @@ def test_cosines_of_a_curve_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "| frozen     | 0.06 | -0.02 |" in page.text
 
 
+@pytest.mark.parametrize(
+    ("curve", "shown"),
+    [
+        (Curve("a@100 of forgetting/a@100+b@100", "sets trained", (1.0,), (0.71,)), "71.00"),
+        (Curve("fresh a@100 of forgetting/a@100+b@100", "sets trained", (1.0,), (0.71,)), "71.00"),
+        (Curve("drift after a@100 of forgetting/a@100+b@100", "layer", (1.0,), (0.98,)), "0.98"),
+        (Curve("hidden words of forgetting/a@100+b@100", "sets trained", (1.0,), (2.5,)), "2.50"),
+        (Curve("readout_s of layers/a@100", "layer", (1.0,), (0.0119,)), "0.01"),
+        (Curve("accuracy of layers/a@100", "layer", (1.0,), (0.71,)), "71.00"),
+    ],
+)
+def test_only_shares_and_correlations_of_curves_are_times_100(tmp_path: Path, curve: Curve, shown: str) -> None:
+    name, _, task = curve.name.partition(" of ")
+    record = replace(make_record("frozen", task), curves=(replace(curve, name=name),))
+    document = tmp_path / "layers.md"
+    document.write_text(f"<!-- board: {curve.name} -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", [record]), [], [document]).pages
+
+    assert re.search(rf"^\| frozen +\| +{re.escape(shown)} +\|$", page.text, re.MULTILINE)
+
+
+def test_metrics_that_are_counts_or_losses_are_shown_as_they_are(tmp_path: Path) -> None:
+    others = (
+        MetricValue("relation", 0.5, "none", lower=-1.0),
+        MetricValue("adjusted", 0.5, "none", lower=-2.0, upper=2.0),
+        MetricValue("distance_layer", 3.0, "none", upper=None),
+        MetricValue("uniformity", -0.62, "none", lower=-8.0, upper=0.0),
+        MetricValue("mae", 2.5, "down", upper=None),  # as docs/structure.md has it
+        MetricValue("relative_drop", 0.1, "down", lower=None, upper=None),
+    )
+    record = make_record("frozen", "probe/ewt", 0.5, metric="uuas", others=others)
+    document = tmp_path / "metrics.md"
+    document.write_text("<!-- board: metrics of probe/ewt -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", [record]), [], [document]).pages
+
+    shown = re.findall(r"-?\d+\.\d\d(?= \(1\))", page.text)
+    assert shown == ["50.00", "50.00", "50.00", "3.00", "-0.62", "250.00", "10.00"]
+
+
 def test_a_curve_that_no_task_has_is_named_with_the_nearest(tmp_path: Path) -> None:
     record = replace(make_record("frozen", "probe/ewt"), curves=(Curve("uuas", "layer", (0.0,), (0.5,)),))
     document = tmp_path / "layers.md"
