@@ -5,6 +5,7 @@ import io
 import json
 import random
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_a_board_of_some_tasks_has_their_records_alone(results: Path, tmp_path: 
     assert text == render_markdown(build_board([each for each in worked() if each.task.startswith("sts/")]))
     assert "fewshot" not in text
     code, output = invoke("--results", results, "--task", "fewshot/z@20", "--out", out, "--check")
-    assert (code, f"leaderboard --results {results} --task 'fewshot/z@20' --out" in output) == (1, True)
+    assert (code, f"leaderboard --results {results} --task fewshot/z@20 --out" in output) == (1, True)
     with pytest.raises(UserError, match=r"unknown task in the records of .* 'sts/z'; did you mean sts/y or sts/x"):
         edition_of(results, [out], tasks=["sts/z"])
 
@@ -352,6 +353,13 @@ def test_of_several_backbones_one_is_named(tmp_path: Path) -> None:
     (page,) = edition_of(results, [], [document]).pages
     assert "20.00" in page.text
     assert "10.00" not in page.text
+
+
+def test_the_command_that_renews_is_what_a_shell_takes(tmp_path: Path) -> None:
+    results, out = folder(tmp_path / "my results", worked()), tmp_path / "my board.md"
+    _, output = invoke("--results", results, "--task", "sts/*", "--metric", "spearman", "--out", out, "--check")
+    expected = ["thawbench", "leaderboard", "--results", str(results), "--task", "sts/*", "--metric", "spearman"]
+    assert shlex.split(output.partition("renew it: ")[2]) == [*expected, "--out", str(out)]
 
 
 def test_an_unknown_format_and_a_missing_document_are_one_line(results: Path, tmp_path: Path) -> None:
