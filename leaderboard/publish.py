@@ -99,17 +99,17 @@ def edition_of(
             was tested); `FIELD of STRATEGY` (`k of drop_top`: scores and seconds along one field); `CURVE of TASK`
             (`uuas of probe/ewt@1000`: by layer); `relevance against similarity`, or that and `, rank correlation`.
         tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
-        metric: ranks in place of each task's main one; tasks without it are left out.
+        metric: ranks in place of each task's main one, though never overall; tasks without it are left out.
 
     Raises:
         UserError: there are no records, or none of such a task or with such a metric, they may not be shown together, a
             format or a table is unknown, or a document has no block.
     """
     found = selected(results, tasks)
-    records = found.records
-    if metric:
-        records = _by_metric(records, metric, results)
+    records = _by_metric(found.records, metric, results) if metric else found.records
     board = build_board(records, published_references())
+    if metric:  # drops and the like are never ranked over families: a constant wins them
+        board = replace(board, sections=tuple(replace(section, overall=None) for section in board.sections))
     boards = [Page(path, _format(path)(board)) for path in out]
     documents = [Page(path, _renewed(path, board)) for path in into]
     return Edition((*boards, *documents), found.damaged)

@@ -362,6 +362,20 @@ def test_the_command_that_renews_is_what_a_shell_takes(tmp_path: Path) -> None:
     assert shlex.split(output.partition("renew it: ")[2]) == [*expected, "--out", str(out)]
 
 
+def test_by_another_metric_nobody_stands_overall(tmp_path: Path) -> None:
+    lost = MetricValue("drop", 0.1, "down")
+    records = [
+        make_record(name, task, value, others=(lost,))
+        for name, value in (("a", 0.2), ("b", 0.4))
+        for task in ("shift/x@9~y", "noise/x")
+    ]
+    results, pages = folder(tmp_path / "results", records), [tmp_path / "B.md", tmp_path / "B.json"]
+    assert all("verall" in page.text for page in edition_of(results, pages[:1]).pages)
+    page, data = edition_of(results, pages, metric="drop").pages
+    assert "Overall" not in page.text
+    assert [section["overall"] for section in json.loads(data.text)["sections"]] == [None]
+
+
 def test_an_unknown_format_and_a_missing_document_are_one_line(results: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"unknown format of .*board.mdx '.mdx'; did you mean .md"):
         edition_of(results, [tmp_path / "board.mdx"])
