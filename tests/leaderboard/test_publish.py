@@ -347,12 +347,60 @@ def test_of_several_backbones_one_is_named(tmp_path: Path) -> None:
     records = [make_record(weights=name, backbone=name, value=value) for name, value in (("one", 0.1), ("two", 0.2))]
     results, document = folder(tmp_path / "results", records), tmp_path / "README.md"
     document.write_text(DOCUMENT, encoding="utf-8")
-    with pytest.raises(UserError, match="several backbones have one; write sts on NAME"):
+    with pytest.raises(UserError, match="several backbones have one; write sts on one or sts on two"):
         edition_of(results, [], [document])
     document.write_text(DOCUMENT.replace("sts", "sts on two"), encoding="utf-8")
     (page,) = edition_of(results, [], [document]).pages
     assert "20.00" in page.text
     assert "10.00" not in page.text
+
+
+def test_of_several_backbones_of_one_name_what_differs_is_named(tmp_path: Path) -> None:
+    records = [make_record(precision=name, value=value) for name, value in (("float32", 0.1), ("bfloat16", 0.2))]
+    results, document = folder(tmp_path / "results", records), tmp_path / "README.md"
+    choice = r"write sts on embedded \(precision bfloat16\) or sts on embedded \(precision float32\)"
+    for asked in ("sts", "sts on embedded"):
+        document.write_text(DOCUMENT.replace("sts", asked), encoding="utf-8")
+        with pytest.raises(UserError, match=f"the table {asked}, and several backbones have one; {choice}"):
+            edition_of(results, [], [document])
+    document.write_text(DOCUMENT.replace("sts", "sts on embedded (precision bfloat16)"), encoding="utf-8")
+    (page,) = edition_of(results, [], [document]).pages
+    assert "20.00" in page.text
+    assert "10.00" not in page.text
+
+
+def test_every_titled_table_of_a_page_can_be_a_block(results: Path, tmp_path: Path) -> None:
+    page = render_markdown(build_board(worked()))
+    titles = re.findall(r"^#+ ((?:sts|fewshot)(?:: .+)?)$", page, re.MULTILINE)
+    assert {"sts: over tasks", "fewshot: against the best", "fewshot: stability"} <= set(titles)
+    document = tmp_path / "README.md"
+    for title in titles:
+        document.write_text(DOCUMENT.replace("sts", title), encoding="utf-8")
+        (made,) = edition_of(results, [], [document]).pages
+        lines = [line for line in made.text.splitlines() if line.startswith("|")]
+        assert len(lines) > 2
+        assert "\n".join(lines) in page.partition(f"# {title}\n")[2]
+
+
+def test_a_block_is_found_with_other_white_space_and_line_ends_which_stay(results: Path, tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    document.write_bytes(b"# Mine\r\n\r\n  <!--board: sts-->\t\r\nold\r\n  <!--  /board-->\r\nmy words\r\n")
+    assert invoke("--results", results, "--into", document) == (0, f"wrote {document}\n")
+    written = document.read_bytes()
+    lines = written.decode().split("\r\n")
+    assert lines[:5] == ["# Mine", "", "  <!--board: sts-->\t", "", lines[4]]
+    assert lines[4].startswith("  | #   | Strategy   | sts/x ")
+    assert lines[-5:] == [lines[-5], "", "  <!--  /board-->", "my words", ""]
+    assert b"\n" not in written.replace(b"\r\n", b"")
+    assert invoke("--results", results, "--into", document, "--check") == (0, "")
+
+
+def test_the_nearest_table_is_named_of_all_that_there_are(tmp_path: Path) -> None:
+    records = [make_record("frozen", f"fewshot/sst2@{n}", metric="accuracy") for n in (20, 100)]
+    document = tmp_path / "README.md"
+    document.write_text(DOCUMENT.replace("sts", "size of sst2"), encoding="utf-8")
+    with pytest.raises(UserError, match="'size of sst2'; did you mean sizes of sst2"):
+        edition_of(folder(tmp_path / "results", records), [], [document])
 
 
 def test_the_command_that_renews_is_what_a_shell_takes(tmp_path: Path) -> None:
