@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thawbench.leaderboard.figure_cells import UNSCALED, Line, curve_points
+from thawbench.contracts import Curve
+from thawbench.leaderboard.figure_cells import Line, curve_points
 from thawbench.leaderboard.mixture import grouped
 from thawbench.suite.records import Record
+
+_UNSCALED = ("readout_s", "hidden words")
+"""Seconds, and a loss in nats."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,17 @@ def curve_tables(records: Sequence[Record]) -> list[CurveTable]:
     found = []
     for task, members in sorted(grouped(records, lambda record: record.task).items()):
         cells = grouped(members, lambda record: (record.control, record.strategy))
-        for name in dict.fromkeys(curve.name for record in members for curve in record.curves):
+        for name, curve in {curve.name: curve for record in members for curve in record.curves}.items():
             lines = tuple(
                 Line(strategy, control, curve_points(own, name)) for (control, strategy), own in sorted(cells.items())
             )
             xs = tuple(sorted({point.x for line in lines for point in line.there}))
             if xs:
-                scale = 1.0 if members[0].family in UNSCALED else 100.0
-                found.append(CurveTable(f"{name} of {task}", scale, xs, lines))
+                found.append(CurveTable(f"{name} of {task}", _scale(members[0].family, curve), xs, lines))
     return found
+
+
+def _scale(family: str, curve: Curve) -> float:
+    """100 of shares and correlations; of forgetting only the drift through the layers is a cosine."""
+    cosines = family == "geometry" or (family == "forgetting" and curve.axis == "layer")
+    return 1.0 if cosines or curve.name in _UNSCALED else 100.0

@@ -48,7 +48,10 @@ def export_records(results: Path, out: Path) -> Departure:
 
 
 def import_records(source: Path, results: Path, differing: Differing = "refuse") -> Arrival:
-    """Take the records of a packed file into a folder, all of them or none.
+    """Take the records of a packed file into a folder, all of them or, if anything is wrong with them, none.
+
+    They are written one by one: a disk that fills up meanwhile leaves some, each whole, and the same call goes on with
+    the rest.
 
     Raises:
         UserError: the file or one of its records is damaged; records differ from those of the same cell here, and

@@ -37,9 +37,9 @@ def named(strategy: str, control: bool) -> str:
     return f"{strategy} {CONTROL}" if control else strategy
 
 
-def score(fraction: float | None) -> str:
-    """Times 100, two decimals."""
-    return MISSING if fraction is None else f"{shown(fraction):.2f}"
+def score(fraction: float | None, scale: float = 100.0) -> str:
+    """Times 100 unless told otherwise, two decimals."""
+    return MISSING if fraction is None else f"{shown(fraction, scale):.2f}"
 
 
 def percent(fraction: float | None, decimals: int = 0) -> str:

@@ -6,14 +6,24 @@ from operator import methodcaller
 
 from thawbench.leaderboard.mixture import grouped
 from thawbench.leaderboard.tables import Column, Row, entry_of, standing
-from thawbench.suite.records import Record
+from thawbench.suite.records import MetricValue, Record
+
+_SHARES = ("mae", "relative_drop")
+"""Times 100 though they have no bound: steps between ratings, and a drop over the score at home."""
+_WIDEST = 2.0
+"""No share or correlation, and no difference of two, is greater."""
 
 
 @dataclass(frozen=True)
 class MetricTable:
-    """One task; the main metric is the first, and the rows are in its order, those without all their scores last."""
+    """One task; the main metric is the first, and the rows are in its order, those without all their scores last.
+
+    Attributes:
+        scales: what each column's values are multiplied by to be shown: 100, and 1 of counts, layers and losses.
+    """
 
     columns: tuple[Column, ...]
+    scales: tuple[float, ...]
     rows: tuple[Row, ...]
 
 
@@ -29,4 +39,9 @@ def metric_table(records: Sequence[Record]) -> MetricTable:
     up = not metrics or metrics[0].direction != "down"
     rows.sort(key=lambda row: standing(row.entries[0] if row.entries else None, up=up))
     columns = (Column(records[0].task, each.name, each.direction, ranked=False) for each in metrics)
-    return MetricTable(tuple(columns), tuple(rows))
+    return MetricTable(tuple(columns), tuple(map(_scale, metrics)), tuple(rows))
+
+
+def _scale(metric: MetricValue) -> float:
+    bounded = all(end is not None and abs(end) <= _WIDEST for end in (metric.lower, metric.upper))
+    return 100.0 if bounded or metric.name in _SHARES else 1.0

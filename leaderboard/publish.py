@@ -23,12 +23,15 @@ from thawbench.leaderboard.selection import selected
 from thawbench.leaderboard.size_panels import SizePanel, size_panels
 from thawbench.leaderboard.size_table import size_table
 from thawbench.leaderboard.table_grids import (
+    against_best_grid,
     complete_grid,
     curves_grid,
     fields_grid,
     metrics_grid,
+    over_tasks_grid,
     references_grid,
     sizes_grid,
+    stability_grid,
 )
 from thawbench.suite.record_store import uncollected
 from thawbench.suite.records import Record
@@ -40,8 +43,11 @@ FORMATS: dict[str, Callable[[Board], str]] = {
     ".tex": render_latex,
     ".json": render_json,
 }
-_HEAD = re.compile(r"^<!-- board: (?P<title>.+?) -->$", re.MULTILINE)
-_BLOCK = re.compile(_HEAD.pattern + r"\n.*?^<!-- /board -->$", re.MULTILINE | re.DOTALL)
+_HEAD = re.compile(
+    r"^(?P<indent>[ \t]*)<!--[ \t]*board:[ \t]*(?P<title>\S.*?)[ \t]*-->[ \t]*(?P<end>\r?)$", re.MULTILINE
+)
+_FOOT = r"(?P<foot>[ \t]*<!--[ \t]*/board[ \t]*-->[ \t]*\r?)$"
+_BLOCK = re.compile(rf"(?P<head>{_HEAD.pattern})\n.*?^{_FOOT}", re.MULTILINE | re.DOTALL)
 _SIZES = "sizes of "
 _OF = re.compile(r"(?!sizes |metrics ).+ of (?P<whole>.+?)(?: on .+)?$")
 
@@ -94,22 +100,24 @@ def edition_of(
     Args:
         out: files that are boards, in the format that their suffix names.
         into: documents whose blocks are made anew: what stands between `<!-- board: TABLE -->` and `<!-- /board -->`.
-            TABLE is the title of a table such as `ir`, or `ir, published`, `overall` or `cost`, with ` on BACKBONE` if
-            several have it; `metrics of TASK`; `sizes of SET` (`sizes of sst2~imdb`: one set at its sizes, and where it
-            was tested); `FIELD of STRATEGY` (`k of drop_top`: scores and seconds along one field); `CURVE of TASK`
-            (`uuas of probe/ewt@1000`: by layer); `relevance against similarity`, or that and `, rank correlation`.
+            TABLE is the title of a table such as `ir`, or `ir, published`, `ir: over tasks`, `ir: against the best`,
+            `fewshot: stability`, `overall` or `cost`, with ` on BACKBONE` if several have it, and what tells them apart
+            if these have one name (`cost on embedded (precision bfloat16)`); `metrics of TASK`; `sizes of SET` (`sizes
+            of sst2~imdb`: one set at its sizes, and where it was tested); `FIELD of STRATEGY` (`k of drop_top`: scores
+            and seconds along one field); `CURVE of TASK` (`uuas of probe/ewt@1000`: by layer); `relevance against
+            similarity`, or that and `, rank correlation`.
         tasks: globs; a record counts if its task, as it was spelled, fits one. None is all.
-        metric: ranks in place of each task's main one; tasks without it are left out.
+        metric: ranks in place of each task's main one, though never overall; tasks without it are left out.
 
     Raises:
         UserError: there are no records, or none of such a task or with such a metric, they may not be shown together, a
             format or a table is unknown, or a document has no block.
     """
     found = selected(results, tasks)
-    records = found.records
-    if metric:
-        records = _by_metric(records, metric, results)
+    records = _by_metric(found.records, metric, results) if metric else found.records
     board = build_board(records, published_references())
+    if metric:  # drops and the like are never ranked over families: a constant wins them
+        board = replace(board, sections=tuple(replace(section, overall=None) for section in board.sections))
     boards = [Page(path, _format(path)(board)) for path in out]
     documents = [Page(path, _renewed(path, board)) for path in into]
     return Edition((*boards, *documents), found.damaged)
@@ -144,48 +152,89 @@ def _renewed(path: Path, board: Board) -> str:
         text = path.read_bytes().decode("utf-8")
     except (OSError, ValueError) as error:
         raise UserError(f"the document {path} cannot be read ({error})") from None
-    asked = _HEAD.findall(text)
+    asked = [match["title"] for match in _HEAD.finditer(text)]
     if not asked or len(_BLOCK.findall(text)) != len(asked):
         raise UserError(
             f"{path} has no block for a table, or one without an end; mark the place by two lines, "
             "<!-- board: ir --> and <!-- /board -->"
         )
-    grids = [(title, section.backbone, make) for section in board.sections for title, make in _grids(section, asked)]
+    places = list(zip(board.sections, _told_apart(board.sections), strict=True))
+    grids: list[tuple[str, set[str], str, Callable[[], Grid]]] = [
+        (title, {section.backbone, place}, f"{title} on {place}", make)
+        for section, place in places
+        for title, make in _grids(section, asked)
+    ]
     if board.relevance:
         title = "relevance against similarity"
-        grids.append((title, "", partial(relevance_grid, board.relevance)))
-        grids.append((f"{title}, rank correlation", "", partial(agreements_grid, board.relevance)))
+        grids.append((title, set(), title, partial(relevance_grid, board.relevance)))
+        title += ", rank correlation"
+        grids.append((title, set(), title, partial(agreements_grid, board.relevance)))
 
     def block(match: re.Match[str]) -> str:
         title = match["title"]
-        found = [make for name, backbone, make in grids if title in (name, f"{name} on {backbone}")]
+        found = [
+            (full, make)
+            for name, backbones, full, make in grids
+            if title in {name, *(f"{name} on {backbone}" for backbone in backbones)}
+        ]
         if len(found) > 1:
-            raise UserError(f"{path} asks for the table {title}, and several backbones have one; write {title} on NAME")
+            choice = " or ".join(full for full, _ in found)
+            raise UserError(f"{path} asks for the table {title}, and several backbones have one; write {choice}")
         if not found:
-            raise unknown(f"table in {path}", title, [name for name, *_ in grids])
-        return f"<!-- board: {title} -->\n\n{render_grid(found[0]())}\n\n<!-- /board -->"
+            known = [name for section in board.sections for name, _ in _grids(section)]
+            raise unknown(f"table in {path}", title, [*known, *(name for name, *_ in grids)])
+        indent, end = match["indent"], match["end"] + "\n"
+        lines = "".join(f"{indent}{line}{end}" for line in render_grid(found[0][1]()).split("\n"))
+        return f"{match['head']}\n{end}{lines}{end}{match['foot']}"
 
     return _BLOCK.sub(block, text)
 
 
-def _grids(section: Section, asked: Sequence[str]) -> list[tuple[str, Callable[[], Grid]]]:
-    """The tables by their titles, each made when a block asks for it; those that many have only where some is asked."""
+def _told_apart(sections: Sequence[Section]) -> list[str]:
+    """The backbone of each, with what differs between those of one name: `embedded (precision bfloat16)`."""
+    found = []
+    for section in sections:
+        alike = [each for each in sections if each.backbone == section.backbone]
+        parts = [each.records[0].cell["adaptation"]["backbone"] for each in alike]
+        own = section.records[0].cell["adaptation"]["backbone"]
+        differing = [name for name in own if any(part.get(name) != own[name] for part in parts)]
+        told = ", ".join(f"{name.replace('_', ' ')} {_short(name, own[name])}" for name in differing)
+        found.append(f"{section.backbone} ({told})" if told else section.backbone)
+    return found
+
+
+def _short(name: str, value: object) -> str:
+    """A hash as the page has it."""
+    return str(value)[:12] if name in ("weights", "tokenizer") else str(value)
+
+
+def _grids(section: Section, asked: Sequence[str] | None = None) -> list[tuple[str, Callable[[], Grid]]]:
+    """The tables by their titles, each made when a block asks for it; those that many have only where some is asked.
+
+    Args:
+        asked: the titles in a document; None is all that there are.
+    """
     found: list[tuple[str, Callable[[], Grid]]] = []
     found += [(table.title, partial(complete_grid, table)) for table in section.tables if table.complete]
-    found += [
-        (f"{table.title}, published", partial(references_grid, table)) for table in section.tables if table.references
-    ]
+    for table in section.tables:
+        beside = (
+            (f"{table.title}, published", partial(references_grid, table)),
+            (f"{table.title}: against the best", partial(against_best_grid, table)),
+            (f"{table.title}: over tasks", partial(over_tasks_grid, table)),
+            (f"{table.title}: stability", partial(stability_grid, table.stability)),
+        )
+        found += [(title, make) for title, make in beside if make().rows]
     if section.overall and section.overall.standings:
         found.append(("overall", partial(overall_grid, section.overall)))
     measured = dict.fromkeys(record.task for record in section.records if len(record.metrics) > 1)
     found += [(f"metrics of {task}", partial(_metrics_grid, section, task)) for task in measured]
-    ofs = [match["whole"] for title in asked if (match := _OF.match(title))]
-    if any("/" in whole for whole in ofs):
+    ofs = [match["whole"] for title in asked or () if (match := _OF.match(title))]
+    if asked is None or any("/" in whole for whole in ofs):
         found += [(table.name, partial(curves_grid, table)) for table in curve_tables(section.records)]
-    if any("/" not in whole for whole in ofs):
+    if asked is None or any("/" not in whole for whole in ofs):
         by_field = grouped(field_panels(section.records), lambda panel: panel.name)
         found += [(name, partial(fields_grid, panels)) for name, panels in by_field.items()]
-    if any(title.startswith(_SIZES) for title in asked):  # they take a sixth of a board's time
+    if asked is None or any(title.startswith(_SIZES) for title in asked):  # they take a sixth of a board's time
         found += [(_SIZES + panel.name, partial(_sizes_grid, section, panel)) for panel in size_panels(section.records)]
     return [*found, ("cost", partial(costs_grid, section.costs))]
 

@@ -56,6 +56,6 @@ def t_interval(summary: Summary, confidence: float = 0.95) -> Interval | None:
     return Interval(summary.mean - half, summary.mean + half)
 
 
-def shown(fraction: float) -> float:
+def shown(fraction: float, scale: float = 100.0) -> float:
     """A fraction as boards print it: times 100, two decimals."""
-    return round(100 * fraction, 2) + 0.0  # no -0.00
+    return round(scale * fraction, 2) + 0.0  # no -0.00

@@ -85,9 +85,9 @@ def over_tasks_grid(table: Table) -> Grid:
 
 
 def metrics_grid(table: MetricTable) -> Grid:
-    """Every strategy in every metric of one task; an arrow says which way is better."""
+    """Every strategy in every metric of one task, times 100 what is a share; an arrow says which way is better."""
     heads = [f"{column.metric}{_ARROWS.get(column.direction, '')}" for column in table.columns]
-    rows = [[named(row.strategy, row.control), *map(_entry, row.entries)] for row in table.rows]
+    rows = [[named(row.strategy, row.control), *map(_entry, row.entries, table.scales)] for row in table.rows]
     return grid(["Strategy", *heads], rows)
 
 
@@ -211,10 +211,10 @@ def _component(components: Components | None, stream: str) -> str:
     return score(math.sqrt(variance)) + (f" {BELOW}" if stream in components.clipped else "")
 
 
-def _entry(entry: Entry | None) -> str:
+def _entry(entry: Entry | None, scale: float = 100.0) -> str:
     if entry is None:
         return MISSING
     if entry.summary is None:
         return entry.outcome
-    spread = "" if entry.summary.std is None else f" ± {score(entry.summary.std)}"
-    return f"{score(entry.summary.mean)}{spread} ({entry.summary.n})"
+    spread = "" if entry.summary.std is None else f" ± {score(entry.summary.std, scale)}"
+    return f"{score(entry.summary.mean, scale)}{spread} ({entry.summary.n})"

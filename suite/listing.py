@@ -24,8 +24,14 @@ def show(kind: str, console: Console) -> None:
         rows += [[name, "", "", "", f"in a row: {row}"] for name, row in NAMED_ROWS.items()]
         _print(console, ("strategy", "learns from", "gives", "draws", "what it is"), rows)
     elif kind == "profiles":
+        from thawbench.suite.plan import chosen_strategies  # takes seconds, which other lists need not wait for
+
         found = [load_profile(name) for name in known_profiles()]
-        rows = [[each.name, str(len(each.strategies)), str(len(each.tasks)), each.description] for each in found]
+        counts = [len(chosen_strategies(each.strategies)) for each in found]  # of names and globs
+        rows = [
+            [each.name, str(count), str(len(each.tasks)), each.description]
+            for each, count in zip(found, counts, strict=True)
+        ]
         _print(console, ("profile", "strategies", "tasks", "what it is"), rows)
     else:
         for name in known_tasks() if kind == "tasks" else known_trainsets():

@@ -18,6 +18,7 @@ from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Record, key_of
 from thawbench.tasks.mteb_bridge import mteb_calls
 from thawbench.tasks.mteb_task import find
+from thawbench.whole_file import replacing
 
 _TYPES = {"sts": "STS", "ir": "Retrieval"}
 _DECIMALS = 6
@@ -136,8 +137,9 @@ def _write(record: Record, place: _Place, out: Path) -> None:
     }
     folder = out / "results" / model_name(record).replace("/", "__") / revision_name(record)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{result['task_name']}.json").write_text(json.dumps(result, indent=2), encoding="utf-8")
-    (folder / "model_meta.json").write_text(json.dumps(_meta(record), indent=2), encoding="utf-8")
+    for name, content in ((f"{result['task_name']}.json", result), ("model_meta.json", _meta(record))):
+        with replacing(folder / name) as beside:
+            beside.write_text(json.dumps(content, indent=2), encoding="utf-8")
 
 
 def _meta(record: Record) -> dict[str, Any]:

@@ -175,6 +175,11 @@ def test_a_malformed_backbone_is_marked_where_it_goes_wrong(text: str, where: st
         parse_backbone(text)
 
 
+def test_a_misspelt_stream_of_seeds_is_told_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"init=0,»s«maple=1 \(.* at most once; did you mean sample\?\)"):
+        parse_seeds("init=0,smaple=1")
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [
@@ -187,7 +192,7 @@ def test_a_malformed_backbone_is_marked_where_it_goes_wrong(text: str, where: st
         ("sample=3-1", "at character 8: sample=»3«-1 (expected a range such as 0-4, from low to high)"),
         ("sample=1-", "at character 8: sample=»1«- (expected a range"),
         ("sample=1,sample=2", "at character 10: sample=1,»s«ample=2 (expected each of sample, init and order"),
-        ("colour=1", "at character 1: »c«olour=1 (expected each of sample, init and order"),
+        ("colour=1", "at character 1: »c«olour=1 (expected each of sample, init and order at most once)"),
         ("init=1 ", "at character 7: init=1» « (expected ',' or the end)"),
     ],
 )

@@ -1,6 +1,8 @@
 """The commands that read records and publish them: boards, claims, figures, pictures, files to exchange."""
 
 import enum
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +17,17 @@ _Tasks = Annotated[
     list[str] | None, typer.Option(help="a task such as fewshot/sst2@100, or a glob; repeatable", show_default="all")
 ]
 app.add_typer(picture, name="picture", rich_help_panel=PANEL)
+
+
+def _line(command: Sequence[object]) -> str:
+    """A command as a shell takes it."""
+    return shlex.join(map(str, command))
+
+
+def _holds_records(folder: Path) -> bool:
+    from thawbench.suite.record_store import PACKED
+
+    return any(next(folder.glob(each), None) for each in ("records/??/*.json", PACKED, f"{PACKED}.gz"))
 
 
 @app.command(rich_help_panel=PANEL)
@@ -40,13 +53,16 @@ def claims(
     from thawbench.leaderboard.claims import judge_folder
     from thawbench.suite.claim_check import check_names
 
+    if out and out.suffix != ".md":
+        raise UserError(f"claims are written as Markdown, and {out} does not end in .md; choose another name")
     judged = judge_folder(results, folder or FOLDER, check_names)
     for note in judged.notes:
         print(f"note: {note}")
     print(judged.table())
     page = judged.page(out or Path("CLAIMS.md"))
     if check and page.stale:
-        print(f"{page.path} is stale; renew it: thawbench claims --results {results} --out {page.path}")
+        command = ["thawbench", "claims", "--results", results, *(["--folder", folder] if folder else [])]
+        print(f"{page.path} is stale; renew it: {_line([*command, '--out', page.path])}")
         raise typer.Exit(1)
     if out and not check:
         page.write()
@@ -66,7 +82,10 @@ def leaderboard(
     task: _Tasks = None,
     metric: Annotated[
         str,
-        typer.Option(help="rank by this metric, such as bwt or drop, where a task has it", show_default="the main one"),
+        typer.Option(
+            help="rank by this metric, such as bwt or drop, where a task has it; not overall",
+            show_default="the main one",
+        ),
     ] = "",
     check: Annotated[bool, typer.Option("--check", help="write nothing; exit code 1 if a file is stale")] = False,
 ) -> None:
@@ -78,22 +97,24 @@ def leaderboard(
 
     `thawbench leaderboard --task 'forgetting/*' --metric bwt --out bwt.md`
 
-    A block takes any table of the page by its title, and those that no page has room for: `metrics of TASK`,
+    A block takes a table of the page by its title (`overall`, `ir`, `cost`, `fewshot: stability`, `ir: over tasks`,
+    `ir: against the best`; `ir, published` of those by others), and those that no page has room for: `metrics of TASK`,
     of one set at its sizes, with where each strategy overtakes `frozen`: `sizes of sst2`, `sizes of sst2~imdb`,
     of a strategy along one of its fields, scores and seconds: `k of drop_top`, and a curve: `uuas of probe/ewt@1000`.
+    Of metrics and curves what is a share or a correlation is times 100; cosines of curves, losses, counts and seconds
+    are as they are. Where several backbones have a table, ` on BACKBONE` after its name says which.
     """
     from thawbench.leaderboard.publish import edition_of
 
     edition = edition_of(results, out or ([] if into else [Path("LEADERBOARD.md")]), into or [], task or [], metric)
-    asked = "".join(f" --task '{each}'" for each in task or []) + (f" --metric {metric}" if metric else "")
+    asked = [part for each in task or [] for part in ("--task", each)] + (["--metric", metric] if metric else [])
     for damage in edition.damaged:
         print(f"note: a damaged record is left out: {damage}")
     stale = [page for page in edition.pages if page.stale]
     for page in stale if check else ():
-        option = "into" if page.path in (into or []) else "out"
-        print(
-            f"{page.path} is stale; renew it: thawbench leaderboard --results {results}{asked} --{option} {page.path}"
-        )
+        option = "--into" if page.path in (into or []) else "--out"
+        command = ["thawbench", "leaderboard", "--results", results, *asked, option, page.path]
+        print(f"{page.path} is stale; renew it: {_line(command)}")
     if check and stale:
         raise typer.Exit(1)
     for page in () if check else edition.pages:
@@ -283,10 +304,11 @@ def import_(
         Differing, typer.Option(help="of a cell with other content here: refuse all, keep mine, replace it")
     ] = Differing.REFUSE,
 ) -> None:
-    """Take in the records of a file, all of them or none.
+    """Take in the records of a file, all of them or, if anything is wrong with them, none.
 
     Every sum is checked first, and that no board of the two together would mix versions of a task, of its rows or of a
-    strategy, or majors of a library. What is wrong is listed, and nothing is written.
+    strategy, or majors of a library. What is wrong is listed, and nothing is written. Then they are written one by one:
+    if the disk fills up meanwhile some are there, each whole, and the same command goes on with the rest.
     """
     from thawbench.leaderboard.exchange import import_records
 
@@ -303,9 +325,9 @@ def compact(folder: Annotated[Path, typer.Argument(help="a folder of records tha
 
     Boards, runs and exports read records in either form. Tracebacks are left out.
     """
-    from thawbench.suite.record_store import PACKED, RecordStore
+    from thawbench.suite.record_store import RecordStore
 
-    if not any(next(folder.glob(each), None) for each in ("records/??/*.json", PACKED, f"{PACKED}.gz")):
+    if not _holds_records(folder):
         raise UserError(f"{folder} is no folder with records; give the one that a run or a sweep wrote into")
     path, count = RecordStore(folder).compact()
     print(f"{path}: {count} records")
@@ -330,4 +352,6 @@ def compare(
     """
     from thawbench.leaderboard.model_pair import verdict_on
 
+    if not _holds_records(results):
+        raise UserError(f"there are no records in {results}; name their folder with --results")
     print("\n".join(verdict_on(results, (first, second), task, (seed, second_seed or seed), backbone)))

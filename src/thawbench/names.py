@@ -10,6 +10,7 @@ A name holds no character that a shell takes. Every error quotes the name and ma
 """
 
 import dataclasses
+import difflib
 import functools
 import math
 import re
@@ -29,6 +30,7 @@ _TASK_BODY = re.compile(r"[A-Za-z0-9_./@~+-]+")
 _TASK_VALUE = _TASK_BODY
 _BACKBONE = re.compile(r"[A-Za-z0-9_./@~+-]+")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_STREAMS = ("sample", "init", "order")
 _FILE = re.compile(r"(.+?\.py)(?=[:+]|$)(.*)")
 
 ConfigT = TypeVar("ConfigT")
@@ -201,9 +203,11 @@ def parse_seeds(text: str) -> tuple[Seeds, ...]:
     while True:
         start = reader.at
         key = reader.take(_KEY, "a number, or ranges such as sample=0-4,init=0-2,order=0")
-        if key not in ("sample", "init", "order") or key in ranges:
+        if key not in _STREAMS or key in ranges:
             reader.at = start
-            raise reader.fail("each of sample, init and order at most once")
+            close = [] if key in ranges else difflib.get_close_matches(key, _STREAMS, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise reader.fail(f"each of sample, init and order at most once{hint}")
         if not reader.accept("="):
             raise reader.fail(f"'=' after {key!r}")
         at = reader.at
@@ -218,7 +222,7 @@ def parse_seeds(text: str) -> tuple[Seeds, ...]:
     if not reader.done:
         raise reader.fail("',' or the end")
     zero = range(1)
-    streams = [ranges.get(stream, zero) for stream in ("sample", "init", "order")]
+    streams = [ranges.get(stream, zero) for stream in _STREAMS]
     return tuple(Seeds(*triple) for triple in product(*streams))
 
 

@@ -1,6 +1,7 @@
 """Claims on a page, on a screen and on the command line."""
 
 import random
+import shlex
 from pathlib import Path
 
 import pytest
@@ -151,7 +152,8 @@ def test_the_command_prints_writes_and_checks(folders: tuple[Path, Path], tmp_pa
     given = ["claims", "--results", str(results), "--folder", str(claims), "--out", str(page)]
     stale = CliRunner().invoke(app, [*given, "--check"])
     assert stale.exit_code == 1
-    assert f"{page} is stale; renew it: thawbench claims --results {results} --out {page}" in stale.output
+    command = f"thawbench claims --results {results} --folder {claims} --out {page}"
+    assert f"{page} is stale; renew it: {command}" in stale.output
     assert not page.exists()
 
     written = CliRunner().invoke(app, given)
@@ -159,6 +161,23 @@ def test_the_command_prints_writes_and_checks(folders: tuple[Path, Path], tmp_pa
     assert "1 claim: 1 supported, 0 refuted, 0 undecided." in written.output
     assert "## new_wins: supported" in page.read_text(encoding="utf-8")
     assert CliRunner().invoke(app, [*given, "--check"]).exit_code == 0
+
+
+def test_the_command_that_renews_is_what_a_shell_takes(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    results, claims = folders
+    claims = claims.rename(tmp_path / "my claims")
+    given = ["claims", "--results", str(results), "--folder", str(claims), "--out", str(tmp_path / "my page.md")]
+    stale = CliRunner().invoke(app, [*given, "--check"])
+    assert shlex.split(stale.output.partition("renew it: ")[2]) == ["thawbench", *given]
+
+
+def test_claims_are_written_as_markdown_alone(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    results, claims = folders
+    given = ["claims", "--results", str(results), "--folder", str(claims), "--out", str(tmp_path / "c.csv")]
+    found = CliRunner().invoke(app, given)
+    assert isinstance(found.exception, UserError)
+    assert "c.csv does not end in .md" in str(found.exception)
+    assert not (tmp_path / "c.csv").exists()
 
 
 def test_a_folder_without_records_leaves_every_claim_open(folders: tuple[Path, Path], tmp_path: Path) -> None:

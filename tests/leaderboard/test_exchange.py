@@ -61,6 +61,27 @@ def test_a_damaged_file_is_refused_with_the_list_and_nothing_is_written(tmp_path
     assert not (tmp_path / "there").exists()
 
 
+def test_a_disk_that_fills_up_leaves_whole_records_and_the_same_call_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = packed(tmp_path / "x.jsonl", *(make_record(value=at / 10, seed=at) for at in range(1, 4)))
+    written: list[Record] = []
+    write = RecordStore.write
+
+    def full(store: RecordStore, record: Record) -> None:
+        if len(written) == 2:
+            raise UserError("no space")
+        written.append(record)
+        write(store, record)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RecordStore, "write", full)
+        with pytest.raises(UserError, match="no space"):
+            import_records(source, tmp_path / "there")
+    assert len(values(tmp_path / "there")) == 2
+    assert import_records(source, tmp_path / "there") == Arrival(new=1, same=2, kept=0, replaced=0)
+
+
 def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n")
     with pytest.raises(UserError, match="is no file of records"):

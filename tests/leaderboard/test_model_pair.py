@@ -138,6 +138,13 @@ def test_a_model_is_found_by_strategy_task_and_the_seeds_that_it_draws_on() -> N
     assert model_of(others, "a", "sts/STS12", Seeds(), "two") == others[1]
 
 
+def test_a_folder_without_records_is_told_as_such(tmp_path: Path) -> None:
+    command = ["compare", "a", "b", "--task", "sts/STS12", "--results", str(tmp_path / "nothing")]
+    found = CliRunner().invoke(app, command)
+    assert isinstance(found.exception, UserError)
+    assert str(found.exception).startswith(f"there are no records in {tmp_path / 'nothing'}")
+
+
 def test_the_command_says_of_what_it_speaks(tmp_path: Path) -> None:
     gold = {"r1": "x", "r2": "y", "r3": "x", "r4": "y"}
     store = RecordStore(tmp_path)

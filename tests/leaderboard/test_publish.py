@@ -5,6 +5,7 @@ import io
 import json
 import random
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_a_board_of_some_tasks_has_their_records_alone(results: Path, tmp_path: 
     assert text == render_markdown(build_board([each for each in worked() if each.task.startswith("sts/")]))
     assert "fewshot" not in text
     code, output = invoke("--results", results, "--task", "fewshot/z@20", "--out", out, "--check")
-    assert (code, f"leaderboard --results {results} --task 'fewshot/z@20' --out" in output) == (1, True)
+    assert (code, f"leaderboard --results {results} --task fewshot/z@20 --out" in output) == (1, True)
     with pytest.raises(UserError, match=r"unknown task in the records of .* 'sts/z'; did you mean sts/y or sts/x"):
         edition_of(results, [out], tasks=["sts/z"])
 
@@ -261,6 +262,45 @@ def test_cosines_of_a_curve_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "| frozen     | 0.06 | -0.02 |" in page.text
 
 
+@pytest.mark.parametrize(
+    ("curve", "shown"),
+    [
+        (Curve("a@100 of forgetting/a@100+b@100", "sets trained", (1.0,), (0.71,)), "71.00"),
+        (Curve("fresh a@100 of forgetting/a@100+b@100", "sets trained", (1.0,), (0.71,)), "71.00"),
+        (Curve("drift after a@100 of forgetting/a@100+b@100", "layer", (1.0,), (0.98,)), "0.98"),
+        (Curve("hidden words of forgetting/a@100+b@100", "sets trained", (1.0,), (2.5,)), "2.50"),
+        (Curve("readout_s of layers/a@100", "layer", (1.0,), (0.0119,)), "0.01"),
+        (Curve("accuracy of layers/a@100", "layer", (1.0,), (0.71,)), "71.00"),
+    ],
+)
+def test_only_shares_and_correlations_of_curves_are_times_100(tmp_path: Path, curve: Curve, shown: str) -> None:
+    name, _, task = curve.name.partition(" of ")
+    record = replace(make_record("frozen", task), curves=(replace(curve, name=name),))
+    document = tmp_path / "layers.md"
+    document.write_text(f"<!-- board: {curve.name} -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", [record]), [], [document]).pages
+
+    assert re.search(rf"^\| frozen +\| +{re.escape(shown)} +\|$", page.text, re.MULTILINE)
+
+
+def test_metrics_that_are_counts_or_losses_are_shown_as_they_are(tmp_path: Path) -> None:
+    others = (
+        MetricValue("relation", 0.5, "none", lower=-1.0),
+        MetricValue("adjusted", 0.5, "none", lower=-2.0, upper=2.0),
+        MetricValue("distance_layer", 3.0, "none", upper=None),
+        MetricValue("uniformity", -0.62, "none", lower=-8.0, upper=0.0),
+        MetricValue("mae", 2.5, "down", upper=None),  # as docs/structure.md has it
+        MetricValue("relative_drop", 0.1, "down", lower=None, upper=None),
+    )
+    record = make_record("frozen", "probe/ewt", 0.5, metric="uuas", others=others)
+    document = tmp_path / "metrics.md"
+    document.write_text("<!-- board: metrics of probe/ewt -->\n<!-- /board -->\n", encoding="utf-8")
+    (page,) = edition_of(folder(tmp_path / "results", [record]), [], [document]).pages
+
+    shown = re.findall(r"-?\d+\.\d\d(?= \(1\))", page.text)
+    assert shown == ["50.00", "50.00", "50.00", "3.00", "-0.62", "250.00", "10.00"]
+
+
 def test_a_curve_that_no_task_has_is_named_with_the_nearest(tmp_path: Path) -> None:
     record = replace(make_record("frozen", "probe/ewt"), curves=(Curve("uuas", "layer", (0.0,), (0.5,)),))
     document = tmp_path / "layers.md"
@@ -307,12 +347,81 @@ def test_of_several_backbones_one_is_named(tmp_path: Path) -> None:
     records = [make_record(weights=name, backbone=name, value=value) for name, value in (("one", 0.1), ("two", 0.2))]
     results, document = folder(tmp_path / "results", records), tmp_path / "README.md"
     document.write_text(DOCUMENT, encoding="utf-8")
-    with pytest.raises(UserError, match="several backbones have one; write sts on NAME"):
+    with pytest.raises(UserError, match="several backbones have one; write sts on one or sts on two"):
         edition_of(results, [], [document])
     document.write_text(DOCUMENT.replace("sts", "sts on two"), encoding="utf-8")
     (page,) = edition_of(results, [], [document]).pages
     assert "20.00" in page.text
     assert "10.00" not in page.text
+
+
+def test_of_several_backbones_of_one_name_what_differs_is_named(tmp_path: Path) -> None:
+    records = [make_record(precision=name, value=value) for name, value in (("float32", 0.1), ("bfloat16", 0.2))]
+    results, document = folder(tmp_path / "results", records), tmp_path / "README.md"
+    choice = r"write sts on embedded \(precision bfloat16\) or sts on embedded \(precision float32\)"
+    for asked in ("sts", "sts on embedded"):
+        document.write_text(DOCUMENT.replace("sts", asked), encoding="utf-8")
+        with pytest.raises(UserError, match=f"the table {asked}, and several backbones have one; {choice}"):
+            edition_of(results, [], [document])
+    document.write_text(DOCUMENT.replace("sts", "sts on embedded (precision bfloat16)"), encoding="utf-8")
+    (page,) = edition_of(results, [], [document]).pages
+    assert "20.00" in page.text
+    assert "10.00" not in page.text
+
+
+def test_every_titled_table_of_a_page_can_be_a_block(results: Path, tmp_path: Path) -> None:
+    page = render_markdown(build_board(worked()))
+    titles = re.findall(r"^#+ ((?:sts|fewshot)(?:: .+)?)$", page, re.MULTILINE)
+    assert {"sts: over tasks", "fewshot: against the best", "fewshot: stability"} <= set(titles)
+    document = tmp_path / "README.md"
+    for title in titles:
+        document.write_text(DOCUMENT.replace("sts", title), encoding="utf-8")
+        (made,) = edition_of(results, [], [document]).pages
+        lines = [line for line in made.text.splitlines() if line.startswith("|")]
+        assert len(lines) > 2
+        assert "\n".join(lines) in page.partition(f"# {title}\n")[2]
+
+
+def test_a_block_is_found_with_other_white_space_and_line_ends_which_stay(results: Path, tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    document.write_bytes(b"# Mine\r\n\r\n  <!--board: sts-->\t\r\nold\r\n  <!--  /board-->\r\nmy words\r\n")
+    assert invoke("--results", results, "--into", document) == (0, f"wrote {document}\n")
+    written = document.read_bytes()
+    lines = written.decode().split("\r\n")
+    assert lines[:5] == ["# Mine", "", "  <!--board: sts-->\t", "", lines[4]]
+    assert lines[4].startswith("  | #   | Strategy   | sts/x ")
+    assert lines[-5:] == [lines[-5], "", "  <!--  /board-->", "my words", ""]
+    assert b"\n" not in written.replace(b"\r\n", b"")
+    assert invoke("--results", results, "--into", document, "--check") == (0, "")
+
+
+def test_the_nearest_table_is_named_of_all_that_there_are(tmp_path: Path) -> None:
+    records = [make_record("frozen", f"fewshot/sst2@{n}", metric="accuracy") for n in (20, 100)]
+    document = tmp_path / "README.md"
+    document.write_text(DOCUMENT.replace("sts", "size of sst2"), encoding="utf-8")
+    with pytest.raises(UserError, match="'size of sst2'; did you mean sizes of sst2"):
+        edition_of(folder(tmp_path / "results", records), [], [document])
+
+
+def test_the_command_that_renews_is_what_a_shell_takes(tmp_path: Path) -> None:
+    results, out = folder(tmp_path / "my results", worked()), tmp_path / "my board.md"
+    _, output = invoke("--results", results, "--task", "sts/*", "--metric", "spearman", "--out", out, "--check")
+    expected = ["thawbench", "leaderboard", "--results", str(results), "--task", "sts/*", "--metric", "spearman"]
+    assert shlex.split(output.partition("renew it: ")[2]) == [*expected, "--out", str(out)]
+
+
+def test_by_another_metric_nobody_stands_overall(tmp_path: Path) -> None:
+    lost = MetricValue("drop", 0.1, "down")
+    records = [
+        make_record(name, task, value, others=(lost,))
+        for name, value in (("a", 0.2), ("b", 0.4))
+        for task in ("shift/x@9~y", "noise/x")
+    ]
+    results, pages = folder(tmp_path / "results", records), [tmp_path / "B.md", tmp_path / "B.json"]
+    assert all("verall" in page.text for page in edition_of(results, pages[:1]).pages)
+    page, data = edition_of(results, pages, metric="drop").pages
+    assert "Overall" not in page.text
+    assert [section["overall"] for section in json.loads(data.text)["sections"]] == [None]
 
 
 def test_an_unknown_format_and_a_missing_document_are_one_line(results: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from thawbench.registry import strategies
+from thawbench.strategies.rows import NAMED_ROWS
 from thawbench.suite.listing import show
 
 
@@ -30,6 +31,13 @@ def test_on_a_narrow_screen_the_facts_stand_under_what_it_is() -> None:
     assert "Train encoder and head on labels" in lines[place]
     told = " ".join(line.strip() for line in lines[place : place + 6])
     assert "learns from labels; gives classes, layers, vectors; draws init, order" in told
+
+
+def test_a_profile_has_as_many_strategies_as_its_names_and_globs_choose() -> None:
+    (line,) = [line for line in listed("profiles", 160) if line.startswith("full ")]
+
+    rows = [*strategies.names(), *NAMED_ROWS]  # "all" of them, and four with options
+    assert int(line.split()[1]) == len(rows) + 4
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -1,5 +1,6 @@
 """Result files for MTEB, read by mteb's own classes."""
 
+import errno
 import re
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,21 @@ def test_mteb_loads_what_was_written(tmp_path: Path) -> None:
     )
     table = found.to_dataframe()
     assert table.set_index("task_name").loc["SciFact", frozen] == pytest.approx(0.6451)
+
+
+def test_a_file_is_as_it_was_if_the_disk_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results, out = filled(tmp_path / "results", scored("frozen", "sts/STS12", 0.7)), tmp_path / "out"
+    write_mteb_results(results, out)
+    before = {path: path.read_bytes() for path in out.rglob("*.json")}
+
+    def half(path: Path, text: str, encoding: str) -> int:
+        path.write_bytes(text[: len(text) // 2].encode(encoding))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(UserError, match="cannot be written"):
+        write_mteb_results(results, out)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_a_file_holds_all_metrics_and_where_they_are_from(tmp_path: Path) -> None:
