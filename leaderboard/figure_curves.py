@@ -65,9 +65,7 @@ def draw_curves(found: CurvePanels, ink: Ink) -> Figure:
     most = max(len(panel.lines) for panel in found.panels)
     notes = [
         f"{INTERVALS} Layer 0 is what goes into the first block." if found.family not in _AXES else INTERVALS,
-        "Dots: the best constant answer, or guessing."
-        if any(panel.chance is not None for panel in found.panels)
-        else "",
+        "Dots: the best constant answer, or guessing." if any(panel.shows_chance for panel in found.panels) else "",
         f"Without a curve, as not every run has a score: {', '.join(found.gaps)}." if found.gaps else "",
     ]
     sheet = Sheet(

@@ -14,6 +14,7 @@ from thawbench.leaderboard.figure_style import look_of
 from thawbench.leaderboard.statistics import Interval
 
 _TICKS = tuple(factor * 10.0**power for power in range(-3, 7) for factor in (1, 3))
+_ROUND = (1, 2, 2.5, 5, 10)
 
 Scale = Literal["linear", "log", "same"]
 
@@ -51,14 +52,14 @@ def draw_dots(
     if scale == "log":
         low, high = (math.exp(end) for end in limits([math.log(x) for x in xs]))
         axes.set_xscale("log")
-        ticks = [tick for tick in _TICKS if low <= tick <= high]
+        ticks = _log_ticks(low, high)
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.set_xticklabels([f"{tick:g}" for tick in ticks])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         low, high = limits(xs)
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_ROUND))
     if scale == "same":
         low, high = heights = min(low, heights[0]), max(high, heights[1])
     axes.set_xlim(low, high)
@@ -80,3 +81,11 @@ def draw_dots(
         labels.append(Label(dot.strategy, dot.x, dot.y, look.colour))
     sheet.label(axes, labels)
     return axes
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Two or more: 1 and 3 of each power of ten, or in less than a decade or so those of an even scale."""
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    if len(ticks) > 1:
+        return ticks
+    return [float(tick) for tick in MaxNLocator(4, steps=_ROUND).tick_values(low, high) if low <= tick <= high]

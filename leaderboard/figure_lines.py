@@ -13,6 +13,9 @@ from thawbench.leaderboard.figure_style import look_of
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 
 INTERVALS = f"Means over seeds with 95 % t intervals where there are {LEAST_SEEDS} or more; the panel may cut them."
+CHANCE = "Dots: the best constant answer."
+"""To be said only where that line lies within a panel."""
+DOTS = (0, (1, 3))
 _DODGE = 0.008
 """How far strategies stand apart at one x, in parts of the axis: their intervals would lie on one another."""
 _PAD = 0.06
@@ -37,6 +40,22 @@ class Panel:
     chance: float | None = None
     logarithmic: bool = False
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Ends of the y axis."""
+        return limits([point.mean * self.scale for line in self.lines for point in line.there])
+
+    @property
+    def shows_chance(self) -> bool:
+        """Whether what the best constant answer has lies between them."""
+        low, high = self.limits
+        return self.chance is not None and low <= self.chance * self.scale <= high
+
+
+def chance_note(panels: Sequence[Panel]) -> str:
+    """What the dots are; empty where no panel shows any."""
+    return CHANCE if any(panel.shows_chance for panel in panels) else ""
+
 
 def draw_panel(sheet: Sheet, place: int, panel: Panel, *, ticks: Sequence[float] = ()) -> Axes:
     """Means with intervals, joined where there is no gap, each with its name at its right end.
@@ -55,11 +74,11 @@ def draw_panel(sheet: Sheet, place: int, panel: Panel, *, ticks: Sequence[float]
     if ticks:
         axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
         axes.set_xticklabels([f"{tick:g}" for tick in ticks])
-    axes.set_ylim(*limits([point.mean * panel.scale for line in panel.lines for point in line.there]))
+    axes.set_ylim(*panel.limits)
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)
     if panel.chance is not None:
-        axes.axhline(panel.chance * panel.scale, color=sheet.ink.text, linewidth=0.7, linestyle=(0, (1, 3)))
+        axes.axhline(panel.chance * panel.scale, color=sheet.ink.text, linewidth=0.7, linestyle=DOTS)
     labels = []
     repeated = any(point.n >= LEAST_SEEDS for line in panel.lines for point in line.there)
     dodge = _DODGE / max(1, len(panel.lines) / 5) if repeated else 0.0
