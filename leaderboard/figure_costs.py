@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from thawbench.leaderboard.costs import costs_of, shared_machine
 from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, natural
-from thawbench.leaderboard.figure_dots import Dot, draw_dots
+from thawbench.leaderboard.figure_dots import Dot, dot_looks, draw_dots
 from thawbench.leaderboard.figure_lines import INTERVALS
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
@@ -119,10 +119,10 @@ def draw_costs(found: Sequence[CostPanel], ink: Ink) -> Figure:
         ink, "Score against cost", [height_for(len(panel.dots), 2.2) for panel in panels], columns=2, width=2.7,
         margins=Margins(right=width_of(names)), notes=notes,
     )  # fmt: skip
+    looks = dot_looks([dot for panel in panels for dot in panel.dots], ink)
     for place, panel in enumerate(panels):
-        axes = draw_dots(
-            sheet, place, panel.task, panel.dots, ("seconds of a fit", f"{panel.metric} × 100"), scale="log"
-        )
+        units = ("seconds of a fit", f"{panel.metric} × 100")
+        axes = draw_dots(sheet, place, panel.task, panel.dots, units, looks, scale="log")
         axes.step(
             [dot.x for dot in panel.frontier], [dot.y for dot in panel.frontier], where="post", color=ink.text,
             linewidth=0.8, alpha=0.6, zorder=1,

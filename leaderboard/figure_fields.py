@@ -6,7 +6,7 @@ from dataclasses import replace
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.field_panels import FieldPanel
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel
+from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel, line_looks
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
 from thawbench.leaderboard.ink import Ink
@@ -31,6 +31,7 @@ def draw_fields(panels: Sequence[FieldPanel], ink: Ink) -> Figure:
         ink, "Along one field of a strategy", [height_for(most, 1.8)] * (2 * len(panels)), columns=2, width=2.5,
         margins=Margins(right=width_of(names)), notes=notes,
     )  # fmt: skip
+    looks = line_looks(scores, ink)
     for place, (panel, score) in enumerate(zip(panels, scores, strict=True)):
         values = panel.values
         ticks = values[:: 1 + (len(values) - 1) // _MOST_TICKS]
@@ -41,8 +42,8 @@ def draw_fields(panels: Sequence[FieldPanel], ink: Ink) -> Figure:
             scale=1.0,
             chance=None,
         )
-        draw_panel(sheet, 2 * place, score, ticks=ticks)
-        draw_panel(sheet, 2 * place + 1, seconds, ticks=ticks)
+        draw_panel(sheet, 2 * place, score, looks, ticks=ticks)
+        draw_panel(sheet, 2 * place + 1, seconds, looks, ticks=ticks)
     return sheet.figure
 
 

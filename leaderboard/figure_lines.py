@@ -1,7 +1,7 @@
 """Panels of lines, a strategy each: curves over n, over the strength of noise, over layers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -9,7 +9,8 @@ from matplotlib.ticker import FixedLocator, NullFormatter
 
 from thawbench.leaderboard.figure_cells import Line, Point
 from thawbench.leaderboard.figure_sheet import Label, Sheet
-from thawbench.leaderboard.figure_style import look_of
+from thawbench.leaderboard.figure_style import Look, looks_of
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 
 INTERVALS = f"Means over seeds with 95 % t intervals where there are {LEAST_SEEDS} or more; the panel may cut them."
@@ -57,10 +58,18 @@ def chance_note(panels: Sequence[Panel]) -> str:
     return CHANCE if any(panel.shows_chance for panel in panels) else ""
 
 
-def draw_panel(sheet: Sheet, place: int, panel: Panel, *, ticks: Sequence[float] = ()) -> Axes:
+def line_looks(panels: Sequence[Panel], ink: Ink) -> dict[str, Look]:
+    """Of the strategies of all panels of a figure."""
+    return looks_of([(line.strategy, line.control) for panel in panels for line in panel.lines], ink, lines=True)
+
+
+def draw_panel(
+    sheet: Sheet, place: int, panel: Panel, looks: Mapping[str, Look], *, ticks: Sequence[float] = ()
+) -> Axes:
     """Means with intervals, joined where there is no gap, each with its name at its right end.
 
     Args:
+        looks: of each strategy.
         ticks: where x has a number; matplotlib chooses if there are none.
     """
     axes = sheet.panel(place, panel.title, panel.told)
@@ -84,8 +93,9 @@ def draw_panel(sheet: Sheet, place: int, panel: Panel, *, ticks: Sequence[float]
     dodge = _DODGE / max(1, len(panel.lines) / 5) if repeated else 0.0
     for number, line in enumerate(panel.lines):
         shift = (number - (len(panel.lines) - 1) / 2) * dodge
-        end = _draw_line(sheet, axes, line, panel, shift)
-        labels.append(Label(line.strategy, *end, look_of(line.strategy, line.control, sheet.ink).colour))
+        look = looks[line.strategy]
+        end = _draw_line(sheet, axes, line, look, panel, shift)
+        labels.append(Label(line.strategy, *end, look.colour))
     sheet.label(axes, labels)
     return axes
 
@@ -97,8 +107,7 @@ def limits(values: Sequence[float]) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _draw_line(sheet: Sheet, axes: Axes, line: Line, panel: Panel, shift: float) -> tuple[float, float]:
-    look = look_of(line.strategy, line.control, sheet.ink)
+def _draw_line(sheet: Sheet, axes: Axes, line: Line, look: Look, panel: Panel, shift: float) -> tuple[float, float]:
     faint = 0.75 if line.control else 1.0
     low, high = axes.get_xlim()
 

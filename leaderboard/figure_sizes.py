@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_cells import gaps_note
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel
+from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel, line_looks
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
@@ -40,8 +40,9 @@ def draw_sizes(panels: Sequence[SizePanel], ink: Ink) -> Figure:
         ink, "Score against labelled rows", [height_for(labels, 2.4)] * len(panels), columns=2,
         width=2.7, margins=Margins(right=right), notes=notes,
     )  # fmt: skip
+    looks = line_looks(curves, ink)
     for place, (panel, main, lines) in enumerate(zip(panels, mains, curves, strict=True)):
-        axes = draw_panel(sheet, place, lines, ticks=panel.sizes)
+        axes = draw_panel(sheet, place, lines, looks, ticks=panel.sizes)
         if main is not None:
             _mark(axes, main, ink)
     return sheet.figure
