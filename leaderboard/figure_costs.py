@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.costs import costs_of, shared_machine
-from thawbench.leaderboard.figure_cells import Cell, cells_of, natural
-from thawbench.leaderboard.figure_dots import Dot, draw_dots
+from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, natural
+from thawbench.leaderboard.figure_dots import Dot, dot_looks, draw_dots
 from thawbench.leaderboard.figure_lines import INTERVALS
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
@@ -33,6 +33,7 @@ class CostPanel:
         frontier: the contenders that none beats, from the cheapest on.
         few: strategies left out, as they have fewer than three runs where others have more.
         elsewhere: strategies left out, as they ran on another kind of machine than most.
+        gaps: cells left out, as not every run has a score.
     """
 
     task: str
@@ -41,17 +42,19 @@ class CostPanel:
     frontier: tuple[Dot, ...]
     few: tuple[str, ...]
     elsewhere: tuple[str, ...]
+    gaps: tuple[Cell, ...]
 
 
 def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
-    """The tasks that most strategies have a score on, few-shot tasks first, and of equals the first by name."""
+    """The tasks that three strategies or more have a score on: few-shot ones first, then those with the most."""
     found = []
     for task, members in sorted(grouped(records, lambda record: record.task).items()):
         mains = [record.main for record in members if record.main is not None]
         directions = {main.direction for main in mains}
         if len(directions) != 1 or directions == {"none"}:
             continue
-        cells = [cell for cell in cells_of(members) if cell.summary is not None]
+        every = cells_of(members)
+        cells = [cell for cell in every if cell.summary is not None]
         repeated = [cell for cell in cells if cell.asked >= LEAST_SEEDS or not cell.drawn]
         shown = repeated if len(repeated) >= _FEWEST else cells
         seconds = _seconds(members, {cell.strategy for cell in shown})
@@ -61,9 +64,13 @@ def cost_panels(records: Sequence[Record]) -> tuple[CostPanel, ...]:
             frontier = pareto(dots, up=directions == {"up"})
             few = tuple(cell.strategy for cell in cells if cell not in shown)
             elsewhere = tuple(cell.strategy for cell in shown if cell not in timed)
-            found.append(CostPanel(task, min(main.name for main in mains), dots, frontier, few, elsewhere))
-    found.sort(key=lambda panel: (not panel.task.startswith("fewshot/"), -len(panel.dots), panel.task))
-    return tuple(sorted(found[:_MOST_PANELS], key=lambda panel: natural(panel.task)))
+            gaps = tuple(cell for cell in every if cell.summary is None)
+            found.append(CostPanel(task, min(main.name for main in mains), dots, frontier, few, elsewhere, gaps))
+    return tuple(sorted(found, key=lambda panel: (not _few_shot(panel), -len(panel.dots), panel.task)))
+
+
+def _few_shot(panel: CostPanel) -> bool:
+    return panel.task.startswith("fewshot/")
 
 
 def _seconds(records: Sequence[Record], strategies: Collection[str]) -> dict[str, float]:
@@ -93,8 +100,9 @@ def pareto(dots: Sequence[Dot], *, up: bool = True) -> tuple[Dot, ...]:
 
 
 @themed
-def draw_costs(panels: Sequence[CostPanel], ink: Ink) -> Figure:
-    """A panel a task; the line is the frontier, which only means decide."""
+def draw_costs(found: Sequence[CostPanel], ink: Ink) -> Figure:
+    """A panel for each of the first tasks; the line is the frontier, which only means decide."""
+    panels = sorted(found[:_MOST_PANELS], key=lambda panel: natural(panel.task))
     names = [dot.strategy for panel in panels for dot in panel.dots]
     notes = [
         (
@@ -104,21 +112,31 @@ def draw_costs(panels: Sequence[CostPanel], ink: Ink) -> Figure:
         ),
         _left_out(f"with fewer than {LEAST_SEEDS} runs", {panel.task: panel.few for panel in panels}),
         _left_out("as they ran on another kind of machine", {panel.task: panel.elsewhere for panel in panels}),
-        f"The {len(panels)} tasks with the most strategies." if len(panels) == _MOST_PANELS else "",
+        gaps_note([cell for panel in panels for cell in panel.gaps]),
+        _passed_over(found),
     ]
     sheet = Sheet(
         ink, "Score against cost", [height_for(len(panel.dots), 2.2) for panel in panels], columns=2, width=2.7,
         margins=Margins(right=width_of(names)), notes=notes,
     )  # fmt: skip
+    looks = dot_looks([dot for panel in panels for dot in panel.dots], ink)
     for place, panel in enumerate(panels):
-        axes = draw_dots(
-            sheet, place, panel.task, panel.dots, ("seconds of a fit", f"{panel.metric} × 100"), scale="log"
-        )
+        units = ("seconds of a fit", f"{panel.metric} × 100")
+        axes = draw_dots(sheet, place, panel.task, panel.dots, units, looks, scale="log")
         axes.step(
             [dot.x for dot in panel.frontier], [dot.y for dot in panel.frontier], where="post", color=ink.text,
             linewidth=0.8, alpha=0.6, zorder=1,
         )  # fmt: skip
     return sheet.figure
+
+
+def _passed_over(found: Sequence[CostPanel]) -> str:
+    """By what tasks were chosen, where some were not."""
+    shown, rest = found[:_MOST_PANELS], found[_MOST_PANELS:]
+    if not rest:
+        return ""
+    kind = "few-shot tasks" if all(map(_few_shot, shown)) else "tasks, few-shot ones before others,"
+    return f"The {len(shown)} {kind} with the most strategies, of {len(found)} tasks that could be drawn."
 
 
 def _left_out(why: str, strategies: Mapping[str, Sequence[str]]) -> str:

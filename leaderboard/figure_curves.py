@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_cells import UNSCALED, Line, curve_points
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
+from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel, line_looks
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
 from thawbench.leaderboard.ink import Ink
@@ -65,19 +65,18 @@ def draw_curves(found: CurvePanels, ink: Ink) -> Figure:
     most = max(len(panel.lines) for panel in found.panels)
     notes = [
         f"{INTERVALS} Layer 0 is what goes into the first block." if found.family not in _AXES else INTERVALS,
-        "Dots: the best constant answer, or guessing."
-        if any(panel.chance is not None for panel in found.panels)
-        else "",
+        "Dots: the best constant answer, or guessing." if any(panel.shows_chance for panel in found.panels) else "",
         f"Without a curve, as not every run has a score: {', '.join(found.gaps)}." if found.gaps else "",
     ]
     sheet = Sheet(
         ink, _TITLES[found.family], [height_for(most, 1.8)] * len(found.panels), columns=_COLUMNS, width=2.1,
         margins=Margins(right=width_of(names)), notes=notes,
     )  # fmt: skip
+    looks = line_looks(found.panels, ink)
     for place, panel in enumerate(found.panels):
         xs = sorted({point.x for line in panel.lines for point in line.there})
         step = 1 + (len(xs) - 1) // 7
-        draw_panel(sheet, place, panel, ticks=xs[::step])
+        draw_panel(sheet, place, panel, looks, ticks=xs[::step])
     return sheet.figure
 
 

@@ -1,7 +1,7 @@
 """Panels of dots, a strategy each, with intervals along both axes: one score against another, or against its cost."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,10 +10,12 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, NullLoca
 
 from thawbench.leaderboard.figure_lines import limits
 from thawbench.leaderboard.figure_sheet import Label, Sheet
-from thawbench.leaderboard.figure_style import look_of
+from thawbench.leaderboard.figure_style import Look, looks_of
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.statistics import Interval
 
 _TICKS = tuple(factor * 10.0**power for power in range(-3, 7) for factor in (1, 3))
+_ROUND = (1, 2, 2.5, 5, 10)
 
 Scale = Literal["linear", "log", "same"]
 
@@ -30,18 +32,25 @@ class Dot:
     y_interval: Interval | None = None
 
 
+def dot_looks(dots: Iterable[Dot], ink: Ink) -> dict[str, Look]:
+    """Of all strategies of a figure."""
+    return looks_of([(dot.strategy, dot.control) for dot in dots], ink, lines=False)
+
+
 def draw_dots(
     sheet: Sheet,
     place: int,
     title: str,
     dots: Sequence[Dot],
     axis_labels: tuple[str, str],
+    looks: Mapping[str, Look],
     *,
     scale: Scale = "linear",
 ) -> Axes:
     """Every dot with its intervals and its name.
 
     Args:
+        looks: of each strategy.
         scale: of x; a logarithm needs it above 0, and `same` is that of y.
     """
     axes = sheet.panel(place, title)
@@ -51,14 +60,14 @@ def draw_dots(
     if scale == "log":
         low, high = (math.exp(end) for end in limits([math.log(x) for x in xs]))
         axes.set_xscale("log")
-        ticks = [tick for tick in _TICKS if low <= tick <= high]
+        ticks = _log_ticks(low, high)
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.set_xticklabels([f"{tick:g}" for tick in ticks])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         low, high = limits(xs)
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_ROUND))
     if scale == "same":
         low, high = heights = min(low, heights[0]), max(high, heights[1])
     axes.set_xlim(low, high)
@@ -67,7 +76,7 @@ def draw_dots(
     axes.set_ylabel(axis_labels[1], fontsize=8)
     labels = []
     for dot in dots:
-        look = look_of(dot.strategy, dot.control, sheet.ink)
+        look = looks[dot.strategy]
         across, along = dot.x_interval, dot.y_interval
         bars = [([dot.x] * 2, [along.low, along.high])] if along is not None else []
         bars += [([across.low, across.high], [dot.y] * 2)] if across is not None else []
@@ -80,3 +89,11 @@ def draw_dots(
         labels.append(Label(dot.strategy, dot.x, dot.y, look.colour))
     sheet.label(axes, labels)
     return axes
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Two or more: 1 and 3 of each power of ten, or in less than a decade or so those of an even scale."""
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    if len(ticks) > 1:
+        return ticks
+    return [float(tick) for tick in MaxNLocator(4, steps=_ROUND).tick_values(low, high) if low <= tick <= high]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.field_panels import FieldPanel
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
+from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel, line_looks
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
 from thawbench.leaderboard.ink import Ink
@@ -19,9 +19,11 @@ def draw_fields(panels: Sequence[FieldPanel], ink: Ink) -> Figure:
     """A row a task: scores at the left, seconds at the right."""
     names = [ladder.strategy for panel in panels for ladder in panel.ladders]
     most = max(len(panel.ladders) for panel in panels)
+    scores = [_scores(panel) for panel in panels]
+    chance = chance_note(scores)
     notes = [
         (
-            f"{INTERVALS} Dots: the best constant answer. Seconds are those of the fastest fit of each cell, on one "
+            f"{INTERVALS}{chance and ' '}{chance} Seconds are those of the fastest fit of each cell, on one "
             "kind of machine. All but the field and the seeds is alike along a line."
         )
     ]
@@ -29,28 +31,32 @@ def draw_fields(panels: Sequence[FieldPanel], ink: Ink) -> Figure:
         ink, "Along one field of a strategy", [height_for(most, 1.8)] * (2 * len(panels)), columns=2, width=2.5,
         margins=Margins(right=width_of(names)), notes=notes,
     )  # fmt: skip
-    for place, panel in enumerate(panels):
+    looks = line_looks(scores, ink)
+    for place, (panel, score) in enumerate(zip(panels, scores, strict=True)):
         values = panel.values
         ticks = values[:: 1 + (len(values) - 1) // _MOST_TICKS]
-        scores = Panel(
-            panel.task,
-            panel.name,
-            panel.field,
-            f"{panel.metric} × 100",
-            tuple(ladder.scores for ladder in panel.ladders),
-            chance=panel.chance,
-            logarithmic=_spans_decades(values),
-        )
         seconds = replace(
-            scores,
+            score,
             y_label="seconds of a fit",
             lines=tuple(ladder.seconds for ladder in panel.ladders),
             scale=1.0,
             chance=None,
         )
-        draw_panel(sheet, 2 * place, scores, ticks=ticks)
-        draw_panel(sheet, 2 * place + 1, seconds, ticks=ticks)
+        draw_panel(sheet, 2 * place, score, looks, ticks=ticks)
+        draw_panel(sheet, 2 * place + 1, seconds, looks, ticks=ticks)
     return sheet.figure
+
+
+def _scores(panel: FieldPanel) -> Panel:
+    return Panel(
+        panel.task,
+        panel.name,
+        panel.field,
+        f"{panel.metric} × 100",
+        tuple(ladder.scores for ladder in panel.ladders),
+        chance=panel.chance,
+        logarithmic=_spans_decades(panel.values),
+    )
 
 
 def _spans_decades(values: Sequence[float]) -> bool:

@@ -1,7 +1,7 @@
 """Panels of lines, a strategy each: curves over n, over the strength of noise, over layers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -9,10 +9,14 @@ from matplotlib.ticker import FixedLocator, NullFormatter
 
 from thawbench.leaderboard.figure_cells import Line, Point
 from thawbench.leaderboard.figure_sheet import Label, Sheet
-from thawbench.leaderboard.figure_style import look_of
+from thawbench.leaderboard.figure_style import Look, looks_of
+from thawbench.leaderboard.ink import Ink
 from thawbench.leaderboard.paired_test import LEAST_SEEDS
 
 INTERVALS = f"Means over seeds with 95 % t intervals where there are {LEAST_SEEDS} or more; the panel may cut them."
+CHANCE = "Dots: the best constant answer."
+"""To be said only where that line lies within a panel."""
+DOTS = (0, (1, 3))
 _DODGE = 0.008
 """How far strategies stand apart at one x, in parts of the axis: their intervals would lie on one another."""
 _PAD = 0.06
@@ -37,11 +41,35 @@ class Panel:
     chance: float | None = None
     logarithmic: bool = False
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Ends of the y axis."""
+        return limits([point.mean * self.scale for line in self.lines for point in line.there])
 
-def draw_panel(sheet: Sheet, place: int, panel: Panel, *, ticks: Sequence[float] = ()) -> Axes:
+    @property
+    def shows_chance(self) -> bool:
+        """Whether what the best constant answer has lies between them."""
+        low, high = self.limits
+        return self.chance is not None and low <= self.chance * self.scale <= high
+
+
+def chance_note(panels: Sequence[Panel]) -> str:
+    """What the dots are; empty where no panel shows any."""
+    return CHANCE if any(panel.shows_chance for panel in panels) else ""
+
+
+def line_looks(panels: Sequence[Panel], ink: Ink) -> dict[str, Look]:
+    """Of the strategies of all panels of a figure."""
+    return looks_of([(line.strategy, line.control) for panel in panels for line in panel.lines], ink, lines=True)
+
+
+def draw_panel(
+    sheet: Sheet, place: int, panel: Panel, looks: Mapping[str, Look], *, ticks: Sequence[float] = ()
+) -> Axes:
     """Means with intervals, joined where there is no gap, each with its name at its right end.
 
     Args:
+        looks: of each strategy.
         ticks: where x has a number; matplotlib chooses if there are none.
     """
     axes = sheet.panel(place, panel.title, panel.told)
@@ -55,18 +83,19 @@ def draw_panel(sheet: Sheet, place: int, panel: Panel, *, ticks: Sequence[float]
     if ticks:
         axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
         axes.set_xticklabels([f"{tick:g}" for tick in ticks])
-    axes.set_ylim(*limits([point.mean * panel.scale for line in panel.lines for point in line.there]))
+    axes.set_ylim(*panel.limits)
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)
     if panel.chance is not None:
-        axes.axhline(panel.chance * panel.scale, color=sheet.ink.text, linewidth=0.7, linestyle=(0, (1, 3)))
+        axes.axhline(panel.chance * panel.scale, color=sheet.ink.text, linewidth=0.7, linestyle=DOTS)
     labels = []
     repeated = any(point.n >= LEAST_SEEDS for line in panel.lines for point in line.there)
     dodge = _DODGE / max(1, len(panel.lines) / 5) if repeated else 0.0
     for number, line in enumerate(panel.lines):
         shift = (number - (len(panel.lines) - 1) / 2) * dodge
-        end = _draw_line(sheet, axes, line, panel, shift)
-        labels.append(Label(line.strategy, *end, look_of(line.strategy, line.control, sheet.ink).colour))
+        look = looks[line.strategy]
+        end = _draw_line(sheet, axes, line, look, panel, shift)
+        labels.append(Label(line.strategy, *end, look.colour))
     sheet.label(axes, labels)
     return axes
 
@@ -78,8 +107,7 @@ def limits(values: Sequence[float]) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _draw_line(sheet: Sheet, axes: Axes, line: Line, panel: Panel, shift: float) -> tuple[float, float]:
-    look = look_of(line.strategy, line.control, sheet.ink)
+def _draw_line(sheet: Sheet, axes: Axes, line: Line, look: Look, panel: Panel, shift: float) -> tuple[float, float]:
     faint = 0.75 if line.control else 1.0
     low, high = axes.get_xlim()
 

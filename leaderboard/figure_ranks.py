@@ -1,4 +1,4 @@
-"""Mean ranks over the tasks of a family on one line, with a bar over those that cannot be told apart."""
+"""Mean ranks over the tasks of a family on one line, and dots on a line for those that cannot be told apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from thawbench.leaderboard.tie_groups import groups_in
 from thawbench.suite.records import Record
 
 _STEP = 0.19
-"""Inches between two names, and between two bars."""
+"""Inches between two names."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,16 @@ class RankPanel:
         ranks: (strategy, its mean rank), the best first; controls and incomplete rows have none.
         groups: places in `ranks` of two strategies or more that cannot be told apart, as the board's letters say.
         tasks: over which ranks are averaged.
+        untold: those of `ranks` that were compared with nobody, as they have too few seeds.
+        incomplete: how many have no rank, as not every run of every task has a score; controls do not count.
     """
 
     family: str
     ranks: tuple[tuple[str, float], ...]
     groups: tuple[tuple[int, ...], ...]
     tasks: tuple[str, ...]
+    untold: tuple[str, ...]
+    incomplete: int
 
 
 def rank_panels(records: Sequence[Record]) -> tuple[RankPanel, ...]:
@@ -47,10 +51,13 @@ def draw_ranks(panels: Sequence[RankPanel], ink: Ink) -> Figure:
     names = [name for panel in panels for name, _ in panel.ranks]
     notes = [
         (
-            "Mean rank over tasks, 1 the best. A bar joins strategies that cannot be told apart: paired t tests "
-            "over sample seeds, Holm over all pairs of the family. So the bars are of score differences, and no "
-            "critical difference of ranks, which few tasks would make wider than the line."
-        )
+            "Mean rank over tasks, 1 the best. Each thin line joins strategies that cannot be told apart, with a dot "
+            "at each one's rank; it may pass others, which have no dot on it: paired t tests over sample seeds, Holm "
+            "over all pairs of the family. So the lines are of score differences, and no critical difference of "
+            "ranks, which few tasks would make wider than the axis."
+        ),
+        _untold(panels),
+        _incomplete(panels),
     ]
     margin = width_of(names)
     sheet = Sheet(
@@ -71,7 +78,26 @@ def _panel(table: Table) -> RankPanel:
     groups = {letter for own in parts.values() for letter in own}
     members = [tuple(at for at, (name, _) in enumerate(ranks) if letter in parts[name]) for letter in groups]
     tasks = tuple(column.task for column in table.columns if column.ranked)
-    return RankPanel(table.title, tuple(ranks), tuple(sorted(each for each in members if len(each) > 1)), tasks)
+    return RankPanel(
+        table.title,
+        tuple(ranks),
+        tuple(sorted(each for each in members if len(each) > 1)),
+        tasks,
+        tuple(name for name, _ in ranks if not parts[name]),
+        sum(not row.control for row in table.incomplete),
+    )
+
+
+def _untold(panels: Sequence[RankPanel]) -> str:
+    told = [f"{', '.join(panel.untold)} ({panel.family})" for panel in panels if panel.untold]
+    return f"Compared with nobody, for want of seeds: {'; '.join(told)}." if told else ""
+
+
+def _incomplete(panels: Sequence[RankPanel]) -> str:
+    told = [f"{panel.incomplete} of {panel.family}" for panel in panels if panel.incomplete]
+    if not told:
+        return ""
+    return f"Only strategies that have a score of every run on every task are shown; left out: {', '.join(told)}."
 
 
 def _depth(panel: RankPanel) -> float:
@@ -80,7 +106,7 @@ def _depth(panel: RankPanel) -> float:
 
 
 def _draw(axes: Axes, panel: RankPanel, ink: Ink) -> None:
-    """The axis at the top, then the bars, then names at both sides, each with a line from its rank."""
+    """The axis at the top, then who is alike, then names at both sides, each with a line from its rank."""
     count = len(panel.ranks)
     axes.set_xlim(0.8, count + 0.2)
     axes.set_ylim(_depth(panel), 0)
@@ -91,8 +117,12 @@ def _draw(axes: Axes, panel: RankPanel, ink: Ink) -> None:
     axes.xaxis.tick_top()
     axes.set_xticks(range(1, count + 1))
     for level, group in enumerate(panel.groups):
-        ends = [panel.ranks[group[0]][1] - 0.06, panel.ranks[group[-1]][1] + 0.06]
-        axes.plot(ends, [_STEP * (0.6 * level + 0.6)] * 2, color=ink.text, linewidth=2.6, solid_capstyle="butt")
+        # a bar from end to end would also cover those between that are told apart from some member
+        members = [panel.ranks[at][1] for at in group]
+        axes.plot(
+            members, [_STEP * (0.6 * level + 0.6)] * len(members), color=ink.text, linewidth=0.8, marker="o",
+            markersize=3.4,
+        )  # fmt: skip
     below = _STEP * (0.6 * len(panel.groups) + 0.9)
     half = (count + 1) // 2
     for at, (name, rank) in enumerate(panel.ranks):

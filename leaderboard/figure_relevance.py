@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_dots import Dot, draw_dots
+from thawbench.leaderboard.figure_dots import Dot, dot_looks, draw_dots
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
 from thawbench.leaderboard.ink import Ink
@@ -63,5 +63,6 @@ def draw_relevance(picture: RelevancePicture, ink: Ink) -> Figure:
         ink, "Retrieval against similarity", [height_for(len(picture.dots), 2.8)], columns=1, width=3.4,
         margins=Margins(above=0.15, right=width_of([dot.strategy for dot in picture.dots])), notes=notes,
     )  # fmt: skip
-    draw_dots(sheet, 0, "", picture.dots, ("similarity (sts), mean × 100", "retrieval (ir), mean × 100"))
+    units = ("similarity (sts), mean × 100", "retrieval (ir), mean × 100")
+    draw_dots(sheet, 0, "", picture.dots, units, dot_looks(picture.dots, ink))
     return sheet.figure

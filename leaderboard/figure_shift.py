@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, metric_score
-from thawbench.leaderboard.figure_dots import Dot, draw_dots
+from thawbench.leaderboard.figure_dots import Dot, dot_looks, draw_dots
 from thawbench.leaderboard.figure_lines import INTERVALS
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
@@ -57,9 +57,10 @@ def draw_shift(panels: Sequence[ShiftPanel], ink: Ink) -> Figure:
         columns=_COLUMNS, width=2.2,
         margins=Margins(right=width_of(names)), notes=notes,
     )  # fmt: skip
+    looks = dot_looks([dot for panel in panels for dot in panel.dots], ink)
     for place, panel in enumerate(panels):
         title = panel.task.removeprefix(f"{_FAMILY}/")
-        axes = draw_dots(sheet, place, title, panel.dots, ("in domain × 100", "shifted × 100"), scale="same")
+        axes = draw_dots(sheet, place, title, panel.dots, ("in domain × 100", "shifted × 100"), looks, scale="same")
         axes.axline((0, 0), slope=1, color=ink.text, linewidth=0.7, linestyle=(0, (4, 3)), alpha=0.6)
     return sheet.figure
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_cells import gaps_note
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel
+from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel, line_looks
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
@@ -22,9 +22,12 @@ def draw_sizes(panels: Sequence[SizePanel], ink: Ink) -> Figure:
     """Means over seeds with t intervals; below the curves, where tuning overtakes freezing."""
     labels = max(len(panel.lines) for panel in panels)
     right = width_of([line.strategy for panel in panels for line in panel.lines])
+    mains = [next((each for each in panel.overtakings if each.first == TUNED), None) for panel in panels]
+    curves = [_curves(panel, main) for panel, main in zip(panels, mains, strict=True)]
+    chance = chance_note(curves)
     notes = [
         (
-            f"{INTERVALS} Dots: the best constant answer. Triangle and band: the n at which {TUNED} overtakes "
+            f"{INTERVALS}{chance and ' '}{chance} Triangle and band: the n at which {TUNED} overtakes "
             f"{FROZEN}, and its 95 % interval. Differences are paired by sample seed and taken to go straight in "
             "log n between sizes; the interval ends where their mean is told to be above 0 for good, and begins behind "
             "the last size at which it is told below 0 (Student's test, inverted; of the seeds that all sizes have)."
@@ -37,19 +40,9 @@ def draw_sizes(panels: Sequence[SizePanel], ink: Ink) -> Figure:
         ink, "Score against labelled rows", [height_for(labels, 2.4)] * len(panels), columns=2,
         width=2.7, margins=Margins(right=right), notes=notes,
     )  # fmt: skip
-    for place, panel in enumerate(panels):
-        main = next((each for each in panel.overtakings if each.first == TUNED), None)
-        told = f"{TUNED} over {FROZEN}: " + ("too few sizes and seeds in common" if main is None else main.told)
-        lines = Panel(
-            panel.title,
-            told,
-            "labelled rows n",
-            f"{panel.metric} × 100",
-            panel.lines,
-            chance=panel.chance,
-            logarithmic=True,
-        )
-        axes = draw_panel(sheet, place, lines, ticks=panel.sizes)
+    looks = line_looks(curves, ink)
+    for place, (panel, main, lines) in enumerate(zip(panels, mains, curves, strict=True)):
+        axes = draw_panel(sheet, place, lines, looks, ticks=panel.sizes)
         if main is not None:
             _mark(axes, main, ink)
     return sheet.figure
@@ -74,6 +67,19 @@ def draw_overtakings(panels: Sequence[SizePanel], ink: Ink) -> Figure:
     for place, panel in enumerate(panels):
         _forest(sheet, place, panel, ink)
     return sheet.figure
+
+
+def _curves(panel: SizePanel, main: Overtaking | None) -> Panel:
+    told = f"{TUNED} over {FROZEN}: " + ("too few sizes and seeds in common" if main is None else main.told)
+    return Panel(
+        panel.title,
+        told,
+        "labelled rows n",
+        f"{panel.metric} × 100",
+        panel.lines,
+        chance=panel.chance,
+        logarithmic=True,
+    )
 
 
 def _mark(axes: Axes, found: Overtaking, ink: Ink) -> None:

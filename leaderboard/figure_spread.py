@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_cells import Cell, cells_of, measure_of, natural
-from thawbench.leaderboard.figure_lines import limits
+from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, measure_of, natural
+from thawbench.leaderboard.figure_lines import CHANCE, DOTS, limits
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
@@ -22,12 +22,18 @@ _JITTER = (0.0, 0.18, -0.18, 0.09, -0.09)
 
 @dataclass(frozen=True)
 class Strip:
-    """One task: cells with two scores or more, the greatest mean of them first."""
+    """One task.
+
+    Attributes:
+        cells: those with two scores or more, the greatest mean of them first.
+        others: those with fewer, which are not shown.
+    """
 
     task: str
     metric: str
     chance: float | None
     cells: tuple[Cell, ...]
+    others: tuple[Cell, ...]
 
 
 def strips(records: Sequence[Record]) -> tuple[Strip, ...]:
@@ -35,7 +41,8 @@ def strips(records: Sequence[Record]) -> tuple[Strip, ...]:
     found = []
     few = [record for record in records if record.family == _FAMILY]
     for task, members in sorted(grouped(few, lambda record: record.task).items(), key=lambda pair: natural(pair[0])):
-        cells = [cell for cell in cells_of(members) if len(cell.runs) > 1]
+        every = cells_of(members)
+        cells = [cell for cell in every if len(cell.runs) > 1]
         if max((len(cell.runs) for cell in cells), default=0) < LEAST_SEEDS:
             continue
         measure = measure_of(members)
@@ -45,6 +52,7 @@ def strips(records: Sequence[Record]) -> tuple[Strip, ...]:
                 measure.metric,
                 measure.chance,
                 tuple(sorted(cells, key=lambda cell: (-_mean(cell), cell.strategy))),
+                tuple(cell for cell in every if len(cell.runs) <= 1),
             )
         )
     return tuple(found)
@@ -54,12 +62,14 @@ def strips(records: Sequence[Record]) -> tuple[Strip, ...]:
 def draw_strips(found: Sequence[Strip], ink: Ink) -> Figure:
     """Points, their mean as a stroke, its interval as a bar; a row that lacks a score has neither."""
     names = [cell.strategy for strip in found for cell in strip.cells]
+    chance = f" {CHANCE}" if any(strip.chance is not None and _holds(strip, strip.chance) for strip in found) else ""
     notes = [
         (
             f"Every point is a run; stroke and bar: their mean and its 95 % t interval, with {LEAST_SEEDS} runs or "
-            "more. Dots: the best constant answer. At the right: runs, or how many of them have a score, and then "
-            "there is no mean."
-        )
+            f"more.{chance} At the right: runs, or how many of them have a score, and then there is no mean."
+        ),
+        _single(found),
+        gaps_note([cell for strip in found for cell in strip.others]),
     ]
     sheet = Sheet(
         ink, "Spread over seeds", [_ROW * len(strip.cells) + 0.1 for strip in found], columns=2, width=2.9,
@@ -70,11 +80,11 @@ def draw_strips(found: Sequence[Strip], ink: Ink) -> Figure:
         axes.grid(axis="y", visible=False)
         axes.grid(axis="x", linewidth=0.4, alpha=0.6)
         axes.set_yticks([])
-        axes.set_xlim(*limits([100 * run.value for cell in strip.cells for run in cell.runs]))
+        axes.set_xlim(*_ends(strip))
         axes.set_ylim(len(strip.cells) - 0.4, -0.6)
         axes.set_xlabel(f"{strip.metric} × 100", fontsize=8)
         if strip.chance is not None:
-            axes.axvline(100 * strip.chance, color=ink.text, linewidth=0.7, linestyle=(0, (1, 3)))
+            axes.axvline(100 * strip.chance, color=ink.text, linewidth=0.7, linestyle=DOTS)
         for row, cell in enumerate(strip.cells):
             look = look_of(cell.strategy, cell.control, ink)
             sheet.name(axes, row, cell.strategy, look.colour)
@@ -87,6 +97,21 @@ def draw_strips(found: Sequence[Strip], ink: Ink) -> Figure:
                 axes.plot(ends, [row, row], color=look.colour, linewidth=3.5, alpha=0.25, solid_capstyle="butt")
                 axes.plot([100 * cell.summary.mean] * 2, [row - 0.38, row + 0.38], color=look.colour, linewidth=1.6)
     return sheet.figure
+
+
+def _ends(strip: Strip) -> tuple[float, float]:
+    return limits([100 * run.value for cell in strip.cells for run in cell.runs])
+
+
+def _holds(strip: Strip, score: float) -> bool:
+    low, high = _ends(strip)
+    return low <= 100 * score <= high
+
+
+def _single(found: Sequence[Strip]) -> str:
+    single = {strip.task: [cell.strategy for cell in strip.others if cell.summary is not None] for strip in found}
+    told = [f"{', '.join(names)} on {task}" for task, names in single.items() if names]
+    return f"Of one run, and so not shown: {'; '.join(told)}." if told else ""
 
 
 def _mean(cell: Cell) -> float:

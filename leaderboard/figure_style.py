@@ -3,9 +3,9 @@
 import hashlib
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
@@ -33,6 +33,8 @@ _LOOKS = {
 _MARKERS = "osD^v<>pPXh*"
 _LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 1)))
 
+_CONTROL: Any = (0, (2.5, 1.5))
+
 
 @dataclass(frozen=True)
 class Look:
@@ -44,17 +46,47 @@ class Look:
 
 
 def look_of(strategy: str, control: bool, ink: Ink) -> Look:
-    """The same for the same name in every figure, whatever else stands there; variants have their strategy's colour.
+    """The same for the same name, whatever else stands there; variants have their strategy's colour.
 
-    Controls are grey and dotted.
+    Controls are grey and in short dashes: dots are the best constant answer's.
     """
     base = strategy.partition(":")[0]
     digest = hashlib.sha256(strategy.encode("utf-8", "replace")).digest()
     marker, line = _LOOKS.get(strategy, (_MARKERS[digest[0] % len(_MARKERS)], _LINES[digest[1] % len(_LINES)]))
     if control:
-        return Look(ink.series[_GREY], marker, ":")
+        return Look(ink.series[_GREY], marker, _CONTROL)
     own = _OTHERS[hashlib.sha256(base.encode("utf-8", "replace")).digest()[0] % len(_OTHERS)]
     return Look(ink.series[_COLOURS.get(base, own)], marker, line)
+
+
+def looks_of(strategies: Iterable[tuple[str, bool]], ink: Ink, *, lines: bool) -> dict[str, Look]:
+    """Of all strategies of one figure, such that no two are alike as long as there are markers.
+
+    Each has its own look of `look_of` unless it is another's. Of those alike the first by name keeps it, or one whose
+    look is set here; the others take the next marker that no strategy of the figure has with that colour and line.
+
+    Args:
+        strategies: names, and whether each is a control.
+        lines: whether lines are drawn, which tell strategies apart as well.
+    """
+    own = {name: look_of(name, control, ink) for name, control in strategies}
+
+    def seen(look: Look) -> tuple[Any, ...]:
+        return (look.colour, look.marker, look.line) if lines else (look.colour, look.marker)
+
+    taken = {seen(look) for look in own.values()}
+    kept: set[tuple[Any, ...]] = set()
+    found = {}
+    for name in sorted(own, key=lambda name: (name not in _LOOKS, name)):
+        look = own[name]
+        if seen(look) in kept:
+            at = _MARKERS.index(look.marker)
+            others = [replace(look, marker=marker) for marker in _MARKERS[at + 1 :] + _MARKERS[:at]]
+            look = next((each for each in others if seen(each) not in taken), look)
+        kept.add(seen(look))
+        taken.add(seen(look))
+        found[name] = look
+    return found
 
 
 def themed(draw: Callable[[Data, Ink], Figure]) -> Callable[[Data, Theme], Figure]:

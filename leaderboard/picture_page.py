@@ -95,8 +95,7 @@ def page(
     Raises:
         UserError: a kind of file that is not drawn, or one that cannot be written.
     """
-    if out.suffix not in KINDS:
-        raise UserError(f"{out} is no {' or '.join(KINDS)}; pictures are drawn as these")
+    refuse_unfit(out)
     ink = INKS[theme]
     with settings(ink, formulas=formulas):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -107,6 +106,19 @@ def page(
             beside.write_bytes(content)
     except OSError as error:
         raise UserError(f"cannot write {out}: {error}; choose another place with --out") from None
+
+
+def refuse_unfit(out: Path) -> None:
+    """To be asked before anything is fitted for a picture.
+
+    Raises:
+        UserError: a kind of file that is not drawn, or a place where there can be none.
+    """
+    if out.suffix not in KINDS:
+        raise UserError(f"{out} is no {' or '.join(KINDS)}; pictures are drawn as these")
+    if out.is_dir() or not out.parent.is_dir():
+        why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
+        raise UserError(f"cannot write {out}: {why}; choose another place with --out")
 
 
 def in_order(groups: Iterable[str]) -> list[str]:

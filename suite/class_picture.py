@@ -12,6 +12,7 @@ from thawbench.contracts import Adapted, Provides
 from thawbench.errors import DegenerateError, NotApplicableError, UserError
 from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.picture_classes import ClassSpace, ClassSpaces, draw_classes
+from thawbench.leaderboard.picture_page import refuse_unfit
 from thawbench.strategies.readout_step import ReadoutStep
 from thawbench.suite.cells import Adaptation
 from thawbench.suite.plan import Request, make_plan
@@ -58,6 +59,7 @@ def picture_classes(
             strategy that does not go with it or makes no vectors, or an unfit file.
         DataUnavailableError: data that are not to be had.
     """
+    refuse_unfit(out)
     wanted = _numbers(sizes)
     shown = by_class(labelled, instead="a set")
     prepare(None)

@@ -8,6 +8,7 @@ from thawbench.contracts import Adapted
 from thawbench.errors import DegenerateError, NotApplicableError, UserError
 from thawbench.leaderboard.ink import Theme
 from thawbench.leaderboard.picture_layers import Strip, draw_layers
+from thawbench.leaderboard.picture_page import refuse_unfit
 from thawbench.suite.plan import Request, make_plan
 from thawbench.suite.session import prepare
 from thawbench.suite.store import AdaptationStore
@@ -32,6 +33,7 @@ def picture_layers(
         UserError: a name that does not exist, a strategy that does not go with its train set, or an unfit file.
         DataUnavailableError: data that are not to be had.
     """
+    refuse_unfit(out)
     shown = by_class(texts) if by == "class" else by_sentence(texts)
     prepare(None)
     strips = []

@@ -1,13 +1,22 @@
 """Looks, labels and sheets: bound to names, apart from each other, and not swayed by anybody's settings."""
 
+from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import matplotlib as mpl
 import pytest
+from figures_by_hand import seeded
 
+from thawbench.contracts import Curve
+from thawbench.leaderboard.figure_costs import cost_panels, draw_costs
+from thawbench.leaderboard.figure_curves import curve_panels, draw_curves
+from thawbench.leaderboard.figure_lines import DOTS
 from thawbench.leaderboard.figure_sheet import Label, Margins, Sheet, plain, short, spread
-from thawbench.leaderboard.figure_style import look_of, render, themed
+from thawbench.leaderboard.figure_style import Look, look_of, looks_of, render, themed
 from thawbench.leaderboard.ink import INKS, Ink
+from thawbench.suite.records import Usage
 
 LIGHT = INKS["light"]
 
@@ -23,10 +32,62 @@ def test_a_look_is_bound_to_the_name_and_variants_share_their_strategys_colour()
     assert len({look.colour for look in looks}) == 7
 
 
-def test_controls_are_grey_and_dotted_and_no_contender_is() -> None:
+def test_controls_are_grey_in_a_dash_of_their_own_and_no_contender_is() -> None:
     control = look_of("tfidf", True, LIGHT)
-    assert (control.colour, control.line) == (LIGHT.series[6], ":")
-    assert control.colour not in {look_of(f"strategy{at}", False, LIGHT).colour for at in range(100)}
+    assert control.colour == LIGHT.series[6]
+    others = {look_of(name, False, LIGHT) for name in ("finetune:recipe=devlin", *(f"s{at}" for at in range(100)))}
+    assert control.colour not in {look.colour for look in others}
+    assert control.line not in {DOTS, ":", *(look.line for look in others)}
+
+
+INWARD = ["finetune:train=snli@1000,epochs=3", "frozen", "mlm:train=nli,steps=150"]
+COSTS = ["finetune", "finetune:recipe=devlin", "finetune:recipe=mosbach"]
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_no_two_strategies_of_a_figure_look_alike_and_those_that_never_did_stay(lines: bool) -> None:
+    names = [*INWARD, *COSTS, *(f"finetune:lr={at}e-5" for at in range(1, 7)), *(f"lora:rank={at}" for at in range(6))]
+    own = {name: look_of(name, False, LIGHT) for name in names}
+    found = looks_of([(name, False) for name in names], LIGHT, lines=lines)
+    assert found == looks_of([(name, False) for name in reversed(names)], LIGHT, lines=lines)
+
+    def seen(look: Look) -> tuple[Any, ...]:
+        return (look.colour, look.marker, look.line) if lines else (look.colour, look.marker)
+
+    before = Counter(map(seen, own.values()))
+    assert max(before.values()) > 1
+    assert max(Counter(map(seen, found.values())).values()) == 1
+    assert all(found[name] == look for name, look in own.items() if before[seen(look)] == 1)
+    assert all(replace(found[name], marker="") == replace(look, marker="") for name, look in own.items())
+
+
+def test_the_look_that_is_set_here_or_the_first_by_name_is_kept() -> None:
+    strategies = [(name, False) for name in COSTS]
+    own = [look_of(name, False, LIGHT) for name in COSTS]
+    found = looks_of(strategies, LIGHT, lines=False)
+    assert [found[name] for name in COSTS] == [own[0], own[1], replace(own[2], marker="^")]  # s and D are taken
+    assert looks_of(strategies, LIGHT, lines=True) == dict(zip(COSTS, own, strict=True))
+
+
+def test_more_than_there_are_markers_are_drawn_all_the_same() -> None:
+    assert len(looks_of([(f"lora:rank={at}", False) for at in range(30)], LIGHT, lines=False)) == 30
+
+
+def test_figures_of_lines_and_of_dots_draw_these_looks() -> None:
+    costs = [
+        each
+        for at, name in enumerate(COSTS)
+        for each in seeded(name, "sts/x", [0.1 + at / 10] * 3, usage=Usage(fit_s=at + 1))
+    ]
+    curve = Curve("anisotropy", "layer", (0.0, 1.0), (0.7, 0.6))
+    curved = [each for name in INWARD for each in seeded(name, "geometry/x", [0.5], curves=[(curve,)])]
+    for figure, count in (
+        (draw_costs(cost_panels(costs), "light"), len(COSTS)),
+        (draw_curves(curve_panels(curved, "geometry"), "light"), len(INWARD)),
+    ):
+        marked = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
+        drawn = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in marked]
+        assert len(set(drawn)) == len(drawn) == count
 
 
 def test_the_dark_look_is_another_ink_of_the_same_place() -> None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from thawbench.leaderboard.figures import draw_figures
 from thawbench.leaderboard.publish import edition_of
 from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Record
@@ -38,6 +39,46 @@ def test_the_tables_of_the_docs_are_made_from_the_committed_records(page: str, r
 
     assert edition.damaged == ()
     assert not edition.pages[0].stale
+
+
+@pytest.mark.parametrize(
+    ("folder", "records", "only", "tasks"),
+    [
+        (".", "served", ["sizes"], []),
+        (".", "served", ["drift", "forgetting"], ["forgetting/*subj*"]),
+        (".", "inward", ["fields"], ["fewshot/druglib", "fewshot/snli"]),
+        ("shifts", "outward", ["sizes"], ["fewshot/sst2*", "shift/sst2*"]),
+    ],
+)
+def test_the_figures_of_the_docs_are_drawn_from_the_committed_records(
+    folder: str, records: str, only: list[str], tasks: list[str], tmp_path: Path
+) -> None:
+    """Not by their bytes, which may be others with another release of matplotlib."""
+    drawn = draw_figures(RECORDS.parent / records, tmp_path, only, tasks=tasks)
+
+    assert drawn.damaged == ()
+    assert [each.path for each in drawn.outcomes] == [tmp_path / f"{name}.svg" for name in only]
+    for name in only:
+        light, dark = (ROOT / "docs" / "figures" / folder / f"{name}{end}.svg" for end in ("", "-dark"))
+        new = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        for published in (light, dark):
+            text = published.read_text(encoding="utf-8")
+            assert written(new) == written(text), f"{published} is stale; draw it anew"
+            assert places(new) == pytest.approx(places(text), abs=0.01), f"{published} is stale; draw it anew"
+        assert styles(new) == styles(light.read_text(encoding="utf-8")), f"{light} is stale; draw it anew"
+
+
+def written(svg: str) -> list[str]:
+    return re.findall(r"<!-- (.*?) -->", svg)
+
+
+def places(svg: str) -> list[float]:
+    lines = re.findall(r'<g id="line2d_\d+">\s*<path d="([^"]*)"', svg)
+    return [float(number) for line in lines for number in re.findall(r"-?\d+(?:\.\d+)?", line)]
+
+
+def styles(svg: str) -> list[str]:
+    return re.findall(r'<g id="line2d_\d+">\s*<path [^>]*style="([^"]*)"', svg)
 
 
 def test_the_same_boards_are_made_from_the_records_in_one_file(tmp_path: Path) -> None:

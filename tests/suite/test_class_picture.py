@@ -130,3 +130,13 @@ def test_what_makes_no_picture_is_told(
     with pytest.raises(UserError, match=told):
         picture_classes(tmp_path / "one.svg", labelled, strategies, sizes, str(tiny_folder))
     assert not (tmp_path / "one.svg").exists()
+
+
+@pytest.mark.parametrize("out", ["one.jpg", "nowhere/one.svg", "folder.svg"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_fitted(
+    tiny_folder: Path, tmp_path: Path, stores: list[AdaptationStore], out: str
+) -> None:
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(UserError, match=r"is no \.svg or \.png|cannot write .*choose another place with --out"):
+        picture_classes(tmp_path / out, "world/meals@40", (TUNED,), "20", str(tiny_folder))
+    assert stores == []

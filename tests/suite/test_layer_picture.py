@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from thawbench.cli import app
 from thawbench.errors import UserError
 from thawbench.strategies.backbone import load_backbone
+from thawbench.suite import layer_picture
 from thawbench.suite.layer_picture import picture_layers
+from thawbench.suite.store import AdaptationStore
 from thawbench.tasks.trainsets import load_trainset
 
 
@@ -63,6 +65,18 @@ def test_what_a_strategy_lacks_is_told(tiny_folder: Path, tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"a picture is of one strategy, and frozen\* names several"):
         picture_layers(out, "world/meals", "class", "frozen*", "world/meals@20", folder)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("out", ["one.jpg", "nowhere/one.svg"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_fitted(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    def unwanted(folder: Path) -> AdaptationStore:
+        raise AssertionError(folder)
+
+    monkeypatch.setattr(layer_picture, "AdaptationStore", unwanted)
+    with pytest.raises(UserError, match=r"is no \.svg or \.png|cannot write .*choose another place with --out"):
+        picture_layers(tmp_path / out, "world/meals@40", "class", "frozen", "", str(tiny_folder))
 
 
 def test_the_energies_are_drawn_by_a_command(tmp_path: Path) -> None:
