@@ -119,8 +119,8 @@ def _draw(axes: Axes, panel: RankPanel, ink: Ink) -> None:
     for level, group in enumerate(panel.groups):
         # a bar from end to end would also cover those between that are told apart from some member
         members = [panel.ranks[at][1] for at in group]
-        height = [_STEP * (0.6 * level + 0.6)] * len(members)
-        axes.plot(members, height, color=ink.text, linewidth=0.8, marker="o", markersize=3.4)
+        heights = [_STEP * (0.6 * level + 0.6)] * len(members)
+        axes.plot(members, heights, color=ink.text, linewidth=0.8, marker="o", markersize=3.4)
     below = _STEP * (0.6 * len(panel.groups) + 0.9)
     half = (count + 1) // 2
     for at, (name, rank) in enumerate(panel.ranks):
