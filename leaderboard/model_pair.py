@@ -15,6 +15,7 @@ from scipy.special import bdtr
 
 from thawbench.contracts import Seeds
 from thawbench.errors import UserError, unknown
+from thawbench.leaderboard.mixture import refuse_mixtures
 from thawbench.leaderboard.rank_correlation import spearman
 from thawbench.leaderboard.statistics import Interval, shown
 from thawbench.names import parse_seeds
@@ -115,6 +116,7 @@ def model_of(records: Sequence[Record], strategy: str, task: str, seeds: Seeds, 
     if not found:
         raise UserError(f"{strategy} has no record on {task} at these seeds; there are {'; '.join(there)}")
     if len(found) > 1:
+        refuse_mixtures(found)  # of two versions, say, which no choice of a backbone tells apart
         backbones = ", ".join(sorted({record.backbone for record in found}))
         raise UserError(f"{strategy} has several records on {task} at these seeds; choose with --backbone: {backbones}")
     return found[0]

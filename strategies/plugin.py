@@ -5,8 +5,10 @@ import importlib.util
 import os
 import sys
 import traceback
+from dataclasses import is_dataclass
 from pathlib import Path
 
+from thawbench.contracts import Strategy
 from thawbench.errors import UserError
 from thawbench.registry import strategies
 
@@ -48,12 +50,27 @@ def load_strategy_file(path: str) -> tuple[str, str]:
             )
         if len(found) > 1:
             raise UserError(f"{path} registers {len(found)} strategies ({', '.join(found)}); keep one to a file")
+        _check_declared(strategies.get(found[0]), path)
     except UserError:
         for name in set(strategies.names()) - before:
             strategies.unregister(name)
         raise
     _loaded[file] = found[0], version
     return _loaded[file]
+
+
+def _check_declared(kind: type[Strategy], path: str) -> None:
+    """See that a plan can be made with it; the conformance kit asks for more."""
+    for name in ("name", "version", "Config", "consumes", "provides", "draws", "fit", "restore"):
+        if not hasattr(kind, name):
+            raise UserError(
+                f"{path}: {kind.__name__} has no {name}; derive it from BaseStrategy (thawbench.strategies.base)"
+            )
+    if not is_dataclass(kind.Config):
+        raise UserError(f"{path}: {kind.__name__}.Config is no dataclass; write @dataclass(frozen=True) above it")
+    for name in ("consumes", "provides", "draws"):
+        if not isinstance(found := getattr(kind, name), frozenset):
+            raise UserError(f"{path}: {name} of {kind.__name__} is {found!r}; it must be a frozenset")
 
 
 def _import(file: Path, content: bytes, module_name: str, path: str) -> None:

@@ -1,5 +1,6 @@
 """What every strategy must hold to: one small function for each demand. It raises `Failed`, or has found no fault."""
 
+import copy
 import dataclasses
 import inspect
 import json
@@ -64,7 +65,10 @@ def contract(subject: Subject) -> None:
         inspect.signature(subject.strategy.fit).bind(None, None, seeds=None, budget=None, adapt=None)
     except TypeError as error:
         raise Failed(f"fit(start, data, *, seeds, budget, adapt) cannot be called: {error}") from None
+    before = copy.deepcopy(config)
     for data, adapted in subject.fitted():
+        if subject.strategy.config != before:
+            raise Failed("fit changes the config, which cells are known by; what is learnt goes into the state")
         missing = subject.strategy.provides_on(data.signals) - adapted.provides
         if missing:
             raise Failed(f"fitted on {data.name} it does not provide {_listed(missing)}, though it says so")
@@ -141,7 +145,8 @@ def save_and_load(subject: Subject) -> None:
         with tempfile.TemporaryDirectory() as folder:
             adapted.save(Path(folder))
             state = load_state(Path(folder))
-        restored = subject.strategy.restore(subject.start, state)
+        another = type(subject.strategy)(subject.strategy.config)  # as in another process: nothing that fit left there
+        restored = another.restore(subject.start, state)
         _same(observed(adapted, data), observed(restored, data), f"the fit on {data.name} and what was restored")
         if restored.similarity != adapted.similarity or restored.provides != adapted.provides:
             raise Failed("what was restored compares vectors in another way, or provides something else")

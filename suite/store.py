@@ -1,12 +1,13 @@
 """The store of adaptations: each is fitted once, kept while cells need it, and found again by its key."""
 
 import contextlib
+import copy
 import logging
 import os
 import secrets
 import shutil
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,7 +115,8 @@ class AdaptationStore:
         # beside the results, so that a fit that was killed goes on from where it was
         training = self._checkpoints / f".{adaptation.key}.training"
         with checkpointing(training):
-            adapted = step.strategy.fit(start, _rows(adaptation), seeds=step.seeds, budget=step.budget, adapt=adapt)
+            with _config_kept(step.strategy):
+                adapted = step.strategy.fit(start, _rows(adaptation), seeds=step.seeds, budget=step.budget, adapt=adapt)
             self._keep(adapted, adaptation)
         with contextlib.suppress(OSError):  # not there if nothing was trained, not empty if another run still does
             training.rmdir()
@@ -140,6 +142,24 @@ class AdaptationStore:
             ) from error
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _config_kept(strategy: Strategy) -> Iterator[None]:
+    """See that a fit leaves the config alone, which is what cells and records are known by.
+
+    Raises:
+        TypeError: it was changed; it is put back, so that the record of the failure is the cell's.
+    """
+    before = copy.deepcopy(strategy.config)
+    try:
+        yield
+    finally:
+        changed = strategy.config != before
+        if changed:
+            vars(strategy)["config"] = before
+    if changed:
+        raise TypeError(f"{strategy.name} changed its config while it was fitted; what is learnt goes into its state")
 
 
 def _rows(adaptation: Adaptation) -> TrainSet:

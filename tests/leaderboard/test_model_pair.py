@@ -136,6 +136,9 @@ def test_a_model_is_found_by_strategy_task_and_the_seeds_that_it_draws_on() -> N
     with pytest.raises(UserError, match="choose with --backbone: one, two"):
         model_of(others, "a", "sts/STS12", Seeds())
     assert model_of(others, "a", "sts/STS12", Seeds(), "two") == others[1]
+    editions = [make_record("a", seed=0, version=version) for version in ("1", "2")]
+    with pytest.raises(UserError, match="mix versions of one strategy"):
+        model_of(editions, "a", "sts/STS12", Seeds())
 
 
 def test_a_folder_without_records_is_told_as_such(tmp_path: Path) -> None:

@@ -131,3 +131,19 @@ def test_the_one_in_the_docs_is_finetune_on_all_rows_without_dev(tiny: AdaptedEn
 
     assert made.state.cost.dev_score is None
     assert same_bytes(made, plain, inputs_of(data), "moods")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("class MyIdea(BaseStrategy):", "class MyIdea:", "MyIdea has no version; derive it from BaseStrategy"),
+        ("    @dataclass(frozen=True)\n", "", "MyIdea.Config is no dataclass; write @dataclass(frozen=True) above it"),
+        (
+            "    def transform",
+            '    consumes = "texts"\n\n    def transform',
+            "consumes of MyIdea is 'texts'; it must be",
+        ),
+    ],
+)
+def test_what_no_plan_can_be_made_with_is_told_when_the_file_is_read(file: Path, old: str, new: str, told: str) -> None:
+    assert told in refusal(file, GOOD.replace(old, new))

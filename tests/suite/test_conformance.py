@@ -67,6 +67,29 @@ class SecretConfig(Plain):
         layers: tuple[int, ...] = field(default=(1, 2))  # comes back from JSON as a list
 
 
+class Counting(Plain):
+    """Counts its fits in its config."""
+
+    @dataclass(frozen=True)
+    class Config:
+        fits: int = 0
+
+    def learnt(self, start: Any, data: Any, seeds: Any) -> float:
+        object.__setattr__(self.config, "fits", self.config.fits + 1)
+        return 1.0
+
+
+class Remembering(Plain):
+    """Keeps what it learnt in itself."""
+
+    def learn(self, start: Any, data: Any, *, seeds: Any, budget: Any, adapt: Any) -> Learned:
+        self.by = np.ones(1, np.float32)
+        return Learned()
+
+    def transform(self, vectors: Any, state: State) -> Any:
+        return vectors + self.by
+
+
 class Drifting(Plain):
     fits: ClassVar[int] = 0
 
@@ -210,6 +233,8 @@ class _NotFiniteForMteb(_Wrapped):
 
 PLANTED: dict[type[Any], str] = {
     SecretConfig: "contract",
+    Counting: "contract",
+    Remembering: "save and load",
     Drifting: "same seed same bytes",
     HiddenInit: "init seed",
     IdleOrder: "order seed",

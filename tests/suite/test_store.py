@@ -61,3 +61,29 @@ def test_members_are_kept_where_checkpoints_are(tmp_path: Path) -> None:
     cell = mean_cell()
     Runner(tmp_path, (cell,), keep_checkpoints=True).run(cell)
     assert len(folders(tmp_path)) == 3
+
+
+class Restless(Shift):
+    """Counts its fits in its config."""
+
+    name = "restless"
+
+    def learn(self, start: Any, data: TrainSet, *, seeds: Seeds, budget: Any, adapt: Any) -> Learned:
+        object.__setattr__(self.config, "by", self.config.by + 1)
+        return super().learn(start, data, seeds=seeds, budget=budget, adapt=adapt)
+
+
+def test_a_fit_that_changes_its_config_is_a_failed_record_and_the_next_cell_runs(tmp_path: Path) -> None:
+    cell, after = make_cell(FirstComponent(name="fake/first")), make_cell(FirstComponent(name="fake/next"), by=2.0)
+    (step,) = cell.adaptation.steps
+    restless = replace(step, strategy=Restless(ShiftConfig()))
+    cell = replace(cell, adaptation=replace(cell.adaptation, steps=(restless,)))
+    runner = Runner(tmp_path, (cell, after))
+    record = runner.run(cell).record
+
+    assert record.status == "failed"
+    assert record.key == cell.key
+    assert record.failure is not None
+    assert record.failure.message.startswith("restless changed its config while it was fitted")
+    assert restless.strategy.config == ShiftConfig()
+    assert runner.run(after).record.status == "ok"
