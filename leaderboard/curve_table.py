@@ -3,13 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thawbench.contracts import Curve
-from thawbench.leaderboard.figure_cells import Line, curve_points
+from thawbench.leaderboard.figure_cells import Line, curve_points, curve_scale
 from thawbench.leaderboard.mixture import grouped
 from thawbench.suite.records import Record
-
-_UNSCALED = ("readout_s", "hidden words")
-"""Seconds, and a loss in nats."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +35,6 @@ def curve_tables(records: Sequence[Record]) -> list[CurveTable]:
             )
             xs = tuple(sorted({point.x for line in lines for point in line.there}))
             if xs:
-                found.append(CurveTable(f"{name} of {task}", _scale(members[0].family, curve), xs, lines))
+                scale = curve_scale(members[0].family, curve.axis, name)
+                found.append(CurveTable(f"{name} of {task}", scale, xs, lines))
     return found
-
-
-def _scale(family: str, curve: Curve) -> float:
-    """100 of shares and correlations; of forgetting only the drift through the layers is a cosine."""
-    cosines = family == "geometry" or (family == "forgetting" and curve.axis == "layer")
-    return 1.0 if cosines or curve.name in _UNSCALED else 100.0

@@ -1,7 +1,7 @@
 """What figures read of records: the scores of each strategy on each task, and curves averaged over seeds."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thawbench.leaderboard.mixture import grouped
@@ -10,8 +10,8 @@ from thawbench.leaderboard.units import runs_interval
 from thawbench.suite.records import Record
 
 Reading = Callable[[Record], float | None]
-UNSCALED = ("geometry", "forgetting")
-"""Families whose curves are cosines and the like, and are shown as they are; of others 100 times."""
+_UNSCALED = ("readout_s", "hidden words")
+"""Curves of seconds, and of a loss in nats."""
 _MOST_GAPS = 6
 
 
@@ -154,6 +154,22 @@ def curve_points(records: Sequence[Record], name: str) -> tuple[Point, ...]:
         summary = summarise(values)
         found.append(Point(x, summary.mean, runs_interval(records, summary), summary.n))
     return tuple(found)
+
+
+def curve_scale(family: str, axis: str, name: str) -> float:
+    """What a curve is multiplied by to be shown: 100 of shares and correlations; cosines are shown as they are.
+
+    Args:
+        axis: of forgetting only the drift through the layers is a cosine.
+    """
+    cosines = family == "geometry" or (family == "forgetting" and axis == "layer")
+    return 1.0 if cosines or name in _UNSCALED else 100.0
+
+
+def names_note(head: str, names: Mapping[str, Sequence[str]]) -> str:
+    """`head: a, b on x; c on y.`, of names by task; empty if there are none."""
+    told = [f"{', '.join(each)} on {task}" for task, each in names.items() if each]
+    return f"{head}: {'; '.join(told)}." if told else ""
 
 
 def gaps_note(cells: Sequence[Cell]) -> str:

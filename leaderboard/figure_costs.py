@@ -1,13 +1,13 @@
 """Score against the seconds of a fit, and which strategies no other beats in both."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.costs import costs_of, shared_machine
-from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, natural
+from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, names_note, natural
 from thawbench.leaderboard.figure_dots import Dot, dot_looks, draw_dots
 from thawbench.leaderboard.figure_lines import INTERVALS
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
@@ -110,8 +110,10 @@ def draw_costs(found: Sequence[CostPanel], ink: Ink) -> Figure:
             f"count. Seconds are those of one fit as of a cold cache, on one kind of machine; below {LEAST_S:g} "
             "s they are shown there."
         ),
-        _left_out(f"with fewer than {LEAST_SEEDS} runs", {panel.task: panel.few for panel in panels}),
-        _left_out("as they ran on another kind of machine", {panel.task: panel.elsewhere for panel in panels}),
+        names_note(f"Left out, with fewer than {LEAST_SEEDS} runs", {panel.task: panel.few for panel in panels}),
+        names_note(
+            "Left out, as they ran on another kind of machine", {panel.task: panel.elsewhere for panel in panels}
+        ),
         gaps_note([cell for panel in panels for cell in panel.gaps]),
         _passed_over(found),
     ]
@@ -137,8 +139,3 @@ def _passed_over(found: Sequence[CostPanel]) -> str:
         return ""
     kind = "few-shot tasks" if all(map(_few_shot, shown)) else "tasks, few-shot ones before others,"
     return f"The {len(shown)} {kind} with the most strategies, of {len(found)} tasks that could be drawn."
-
-
-def _left_out(why: str, strategies: Mapping[str, Sequence[str]]) -> str:
-    told = [f"{', '.join(names)} on {task}" for task, names in strategies.items() if names]
-    return f"Left out, {why}: {'; '.join(told)}." if told else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_cells import UNSCALED, Line, curve_points
+from thawbench.leaderboard.figure_cells import Line, curve_points, curve_scale
 from thawbench.leaderboard.figure_lines import INTERVALS, Panel, draw_panel, line_looks
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
@@ -80,8 +80,12 @@ def draw_curves(found: CurvePanels, ink: Ink) -> Figure:
     return sheet.figure
 
 
+def _axis(family: str) -> str:
+    return _AXES.get(family, "layer")
+
+
 def _names(records: Sequence[Record], family: str) -> tuple[str, ...]:
-    axis = _AXES.get(family, "layer")
+    axis = _axis(family)
     known = dict.fromkeys(curve.name for record in records for curve in record.curves if curve.axis == axis)
     if family == LAYERS:
         return tuple(sorted({record.main.name for record in records if record.main is not None} & known.keys()))
@@ -90,7 +94,7 @@ def _names(records: Sequence[Record], family: str) -> tuple[str, ...]:
 
 
 def _panel(task: str, name: str, lines: Sequence[Line], records: Sequence[Record], family: str) -> Panel:
-    unscaled = family in UNSCALED
+    scale = curve_scale(family, _axis(family), name)
     wanted = "clean" if family == NOISE else name
     chances = {metric.chance for record in records for metric in record.metrics if metric.name == wanted}
     words = name.replace("_", " ")
@@ -98,8 +102,8 @@ def _panel(task: str, name: str, lines: Sequence[Line], records: Sequence[Record
         words,
         task,
         f"share of words with {words}" if family == NOISE else "layer",
-        _UNITS.get(family) or (words if unscaled else f"{words} × 100"),
+        _UNITS.get(family) or (words if scale == 1 else f"{words} × 100"),
         tuple(sorted(lines, key=lambda line: (-line.there[-1].mean, line.strategy))),
-        1.0 if unscaled else 100.0,
-        None if unscaled or len(chances) != 1 else chances.pop(),
+        scale,
+        None if scale == 1 or len(chances) != 1 else chances.pop(),
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.field_panels import FieldPanel
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel, line_looks
+from thawbench.leaderboard.figure_lines import Panel, draw_panel, line_looks, lines_note
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import themed
 from thawbench.leaderboard.ink import Ink
@@ -20,10 +20,9 @@ def draw_fields(panels: Sequence[FieldPanel], ink: Ink) -> Figure:
     names = [ladder.strategy for panel in panels for ladder in panel.ladders]
     most = max(len(panel.ladders) for panel in panels)
     scores = [_scores(panel) for panel in panels]
-    chance = chance_note(scores)
     notes = [
         (
-            f"{INTERVALS}{chance and ' '}{chance} Seconds are those of the fastest fit of each cell, on one "
+            f"{lines_note(scores)} Seconds are those of the fastest fit of each cell, on one "
             "kind of machine. All but the field and the seeds is alike along a line."
         )
     ]

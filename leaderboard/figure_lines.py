@@ -53,9 +53,9 @@ class Panel:
         return self.chance is not None and low <= self.chance * self.scale <= high
 
 
-def chance_note(panels: Sequence[Panel]) -> str:
-    """What the dots are; empty where no panel shows any."""
-    return CHANCE if any(panel.shows_chance for panel in panels) else ""
+def lines_note(panels: Sequence[Panel]) -> str:
+    """What the intervals are, and the dots where a panel shows some."""
+    return f"{INTERVALS} {CHANCE}" if any(panel.shows_chance for panel in panels) else INTERVALS
 
 
 def line_looks(panels: Sequence[Panel], ink: Ink) -> dict[str, Look]:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from thawbench.leaderboard.figure_cells import gaps_note
-from thawbench.leaderboard.figure_lines import INTERVALS, Panel, chance_note, draw_panel, line_looks
+from thawbench.leaderboard.figure_lines import Panel, draw_panel, line_looks, lines_note
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, height_for, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
 from thawbench.leaderboard.ink import Ink
@@ -24,10 +24,9 @@ def draw_sizes(panels: Sequence[SizePanel], ink: Ink) -> Figure:
     right = width_of([line.strategy for panel in panels for line in panel.lines])
     mains = [next((each for each in panel.overtakings if each.first == TUNED), None) for panel in panels]
     curves = [_curves(panel, main) for panel, main in zip(panels, mains, strict=True)]
-    chance = chance_note(curves)
     notes = [
         (
-            f"{INTERVALS}{chance and ' '}{chance} Triangle and band: the n at which {TUNED} overtakes "
+            f"{lines_note(curves)} Triangle and band: the n at which {TUNED} overtakes "
             f"{FROZEN}, and its 95 % interval. Differences are paired by sample seed and taken to go straight in "
             "log n between sizes; the interval ends where their mean is told to be above 0 for good, and begins behind "
             "the last size at which it is told below 0 (Student's test, inverted; of the seeds that all sizes have)."

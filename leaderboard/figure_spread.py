@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, measure_of, natural
+from thawbench.leaderboard.figure_cells import Cell, cells_of, gaps_note, measure_of, names_note, natural
 from thawbench.leaderboard.figure_lines import CHANCE, DOTS, limits
 from thawbench.leaderboard.figure_sheet import Margins, Sheet, width_of
 from thawbench.leaderboard.figure_style import look_of, themed
@@ -68,7 +68,10 @@ def draw_strips(found: Sequence[Strip], ink: Ink) -> Figure:
             f"Every point is a run; stroke and bar: their mean and its 95 % t interval, with {LEAST_SEEDS} runs or "
             f"more.{chance} At the right: runs, or how many of them have a score, and then there is no mean."
         ),
-        _single(found),
+        names_note(
+            "Of one run, and so not shown",
+            {strip.task: [cell.strategy for cell in strip.others if cell.summary is not None] for strip in found},
+        ),
         gaps_note([cell for strip in found for cell in strip.others]),
     ]
     sheet = Sheet(
@@ -106,12 +109,6 @@ def _ends(strip: Strip) -> tuple[float, float]:
 def _holds(strip: Strip, score: float) -> bool:
     low, high = _ends(strip)
     return low <= 100 * score <= high
-
-
-def _single(found: Sequence[Strip]) -> str:
-    single = {strip.task: [cell.strategy for cell in strip.others if cell.summary is not None] for strip in found}
-    told = [f"{', '.join(names)} on {task}" for task, names in single.items() if names]
-    return f"Of one run, and so not shown: {'; '.join(told)}." if told else ""
 
 
 def _mean(cell: Cell) -> float:

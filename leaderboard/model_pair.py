@@ -22,6 +22,8 @@ from thawbench.names import parse_seeds
 from thawbench.suite.record_store import RecordStore
 from thawbench.suite.records import Record
 
+_NUMBERS = ("spearman", "ndcg_at_10")
+"""Main metrics of rows that hold numbers and no classes."""
 _ROUNDS = 2000
 _ROUNDING = 1e-4
 """mteb rounds a mean over queries to five decimals."""
@@ -70,9 +72,11 @@ def verdict_on(
         seeds: of each, a number for all streams or `sample=1,init=0,order=0`.
 
     Raises:
-        UserError: as of `model_of` and `compare_models`.
+        UserError: there are no records, and as of `model_of` and `compare_models`.
     """
     records = RecordStore(results, read_only=True).all()
+    if not records:
+        raise UserError(f"there are no records in {results}; name their folder with --results")
     first, second = (
         model_of(records, strategy, task, _one(seed), backbone)
         for strategy, seed in zip(strategies, seeds, strict=True)
@@ -217,7 +221,7 @@ def _metric(record: Record, rows: _Rows) -> str:
     if all(isinstance(each, str) for each in rows.gold):
         return "accuracy"
     main = record.main.name if record.main else ""
-    if main not in ("spearman", "ndcg_at_10"):
+    if main not in _NUMBERS:
         raise UserError(f"the rows of {record.task} do not give {main or 'a score'}: compare classes, sts or ir")
     return main
 
@@ -230,7 +234,7 @@ def _scored(record: Record, rows: _Rows) -> _Rows:
     parts = [name.rsplit(":", 2)[0] if name.count(":") > 1 else "" for name in rows.names]
     main = record.main.name if record.main else ""
     there = sorted(set(parts))
-    if len(there) < 2 or main in ("spearman", "ndcg_at_10"):
+    if len(there) < 2 or main in _NUMBERS:
         return rows
     if main == "noisy" and there[0] == "" and len(there) == 2:
         main = there[1]

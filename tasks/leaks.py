@@ -118,10 +118,10 @@ def check_unseen(task: Task, data: Any, trained_on: Iterable[str]) -> None:
         return
     tests = task.asked(data)
     for train in dict.fromkeys(_bare(name) for name in trained_on):
-        for asked in tests:
-            if not (asked.own or is_own(train)):
-                continue
-            shared = sum(text_key(item) in taught(train) for item in asked.items)
+        compared = [asked for asked in tests if asked.own or is_own(train)]
+        known = taught(train) if compared else frozenset()
+        for asked in compared:
+            shared = sum(text_key(item) in known for item in asked.items)
             if shared > MOST_SHARED * len(asked.items):
                 raise NotApplicableError(
                     f"{shared} of the {len(asked.items)} test rows of {asked.name} are train rows of {train}; "

@@ -24,12 +24,6 @@ def _line(command: Sequence[object]) -> str:
     return shlex.join(map(str, command))
 
 
-def _holds_records(folder: Path) -> bool:
-    from thawbench.suite.record_store import PACKED
-
-    return any(next(folder.glob(each), None) for each in ("records/??/*.json", PACKED, f"{PACKED}.gz"))
-
-
 @app.command(rich_help_panel=PANEL)
 def claims(
     results: Annotated[Path, typer.Option(help="the folder of records")] = Path("results"),
@@ -325,9 +319,9 @@ def compact(folder: Annotated[Path, typer.Argument(help="a folder of records tha
 
     Boards, runs and exports read records in either form. Tracebacks are left out.
     """
-    from thawbench.suite.record_store import RecordStore
+    from thawbench.suite.record_store import RecordStore, packed_files
 
-    if not _holds_records(folder):
+    if not (packed_files(folder) or any(folder.glob("records/??/*.json"))):
         raise UserError(f"{folder} is no folder with records; give the one that a run or a sweep wrote into")
     path, count = RecordStore(folder).compact()
     print(f"{path}: {count} records")
@@ -352,6 +346,4 @@ def compare(
     """
     from thawbench.leaderboard.model_pair import verdict_on
 
-    if not _holds_records(results):
-        raise UserError(f"there are no records in {results}; name their folder with --results")
     print("\n".join(verdict_on(results, (first, second), task, (seed, second_seed or seed), backbone)))

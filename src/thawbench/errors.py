@@ -33,9 +33,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
         known: every name that would have been right.
     """
     names = sorted(set(known))
-    lowered = {candidate.lower(): candidate for candidate in names}
-    close = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)]
-    if close:
+    if close := nearest(name, names):
         return UserError(f"unknown {kind} {name!r}; did you mean {' or '.join(close)}?")
     listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return UserError(f"unknown {kind} {name!r}; known: {listed or 'none'}")
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The names that may have been meant, the likeliest first; three at most, whatever their case."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    return [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)]

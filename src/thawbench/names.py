@@ -10,7 +10,6 @@ A name holds no character that a shell takes. Every error quotes the name and ma
 """
 
 import dataclasses
-import difflib
 import functools
 import math
 import re
@@ -20,8 +19,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeVar
 
-from thawbench.contracts import Seeds
-from thawbench.errors import UserError, unknown
+from thawbench.contracts import Seeds, Stream
+from thawbench.errors import UserError, nearest, unknown
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,7 +29,7 @@ _TASK_BODY = re.compile(r"[A-Za-z0-9_./@~+-]+")
 _TASK_VALUE = _TASK_BODY
 _BACKBONE = re.compile(r"[A-Za-z0-9_./@~+-]+")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
-_STREAMS = ("sample", "init", "order")
+_STREAMS = typing.get_args(Stream)
 _FILE = re.compile(r"(.+?\.py)(?=[:+]|$)(.*)")
 
 ConfigT = TypeVar("ConfigT")
@@ -205,7 +204,7 @@ def parse_seeds(text: str) -> tuple[Seeds, ...]:
         key = reader.take(_KEY, "a number, or ranges such as sample=0-4,init=0-2,order=0")
         if key not in _STREAMS or key in ranges:
             reader.at = start
-            close = [] if key in ranges else difflib.get_close_matches(key, _STREAMS, n=1, cutoff=0.5)
+            close = [] if key in ranges else nearest(key, _STREAMS)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise reader.fail(f"each of sample, init and order at most once{hint}")
         if not reader.accept("="):
